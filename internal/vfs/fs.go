@@ -1,0 +1,53 @@
+// Package vfs is the seam through which everything durable passes.
+//
+// Durability contract, which Mem and the crash-simulating file system enforce and OS provides:
+//   - bytes written to a File are durable once Sync returned nil; before that any part of them may
+//     be lost, zero or torn after a crash;
+//   - a new, renamed or removed name is durable once SyncDir of its directory returned nil;
+//   - Rename replaces its target atomically;
+//   - a Sync that failed says nothing about earlier bytes: the caller must not trust the file again.
+package vfs
+
+import (
+	"io"
+	"io/fs"
+)
+
+// FS is a file system. Names are slash-separated paths. Errors satisfy errors.Is with the io/fs
+// sentinels (fs.ErrNotExist and so on) and, for a full disk, with syscall.ENOSPC.
+type FS interface {
+	// OpenFile opens a file with os.O_* flags.
+	OpenFile(name string, flag int, perm fs.FileMode) (File, error)
+	// ReadDir lists a directory, sorted by name.
+	ReadDir(name string) ([]fs.DirEntry, error)
+	Stat(name string) (fs.FileInfo, error)
+	MkdirAll(name string, perm fs.FileMode) error
+	Rename(oldName, newName string) error
+	Remove(name string) error
+	RemoveAll(name string) error
+	// SyncDir makes the names in a directory durable.
+	SyncDir(name string) error
+	// Lock takes an exclusive lock on a file, created if absent, until the Closer is closed.
+	Lock(name string) (io.Closer, error)
+	// Usage is the size of, and the space left on, the device that holds name, in bytes.
+	Usage(name string) (Usage, error)
+}
+
+// Usage is the room of a device.
+type Usage struct{ TotalBytes, FreeBytes int64 }
+
+// File is an open file. Its methods may be called from several goroutines.
+type File interface {
+	io.ReaderAt
+	io.WriterAt
+	io.Closer
+	// Sync makes every byte written so far, and the size, durable.
+	Sync() error
+	Truncate(size int64) error
+	// Size is the file's length in bytes.
+	Size() (int64, error)
+	// Preallocate reserves blocks for the range; reading them before a write gives zeros.
+	Preallocate(offset, length int64) error
+	// Fd is the operating system's descriptor, for sendfile; false if there is none.
+	Fd() (fd uintptr, ok bool)
+}

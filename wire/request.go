@@ -1,0 +1,99 @@
+package wire
+
+import (
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+)
+
+// Header is a decoded request header, versions 0 to 2.
+type Header struct {
+	Key           int16
+	Version       int16
+	CorrelationID int32
+	// ClientID is nil where the client sent null.
+	ClientID *string
+}
+
+// Request is one decoded request of one connection.
+//
+// A connection runs one request at a time: the next one starts when this one is completed or
+// says Proceed. Replies leave in request order whatever order requests complete in. Handlers run
+// on a goroutine that may block; only the connection itself waits for it.
+//
+// Exactly one of Reply, ReplyChunks, NoReply and Close must be called, once, from any goroutine.
+type Request struct {
+	Header
+	// Body is the typed request, already at Header.Version. Its byte slices borrow the frame:
+	// they are valid until the request is completed or ReleaseFrame is called.
+	Body kmsg.Request
+	// Session is the state of the connection.
+	Session *Session
+	// ReceivedAt is when the last byte of the frame was read.
+	ReceivedAt time.Time
+
+	slot Slot
+}
+
+// Slot is a request's place in its connection's order; the connection implements it, and tests do.
+type Slot interface {
+	// Complete hands over the reply. Called exactly once.
+	Complete(Reply)
+	// Proceed lets the connection start the next request before this one is completed.
+	Proceed()
+	// ReleaseFrame gives the request's bytes back early; Body must not be read after it.
+	ReleaseFrame()
+	// OnClose registers f to run, once, if the connection dies before the request is completed.
+	// It runs at once if the connection is already dead. f must not block.
+	OnClose(f func())
+}
+
+// Reply is what a request is completed with.
+type Reply struct {
+	// Body is encoded with the response header by the connection; nil where Chunks or None is used.
+	Body kmsg.Response
+	// Chunks is an already encoded response body, without size and response header.
+	Chunks []Chunk
+	// None sends nothing (Produce with acks=0).
+	None bool
+	// CloseReason, if set, closes the connection after the replies before this one have left.
+	CloseReason error
+}
+
+// NewRequest binds a request to its place in a connection's order.
+func NewRequest(h Header, body kmsg.Request, s *Session, slot Slot, receivedAt time.Time) *Request {
+	return &Request{Header: h, Body: body, Session: s, ReceivedAt: receivedAt, slot: slot}
+}
+
+// Reply completes the request with a typed response, whose version is set to the request's.
+func (r *Request) Reply(resp kmsg.Response) {
+	resp.SetVersion(r.Version)
+	r.slot.Complete(Reply{Body: resp})
+}
+
+// ReplyChunks completes the request with an encoded response body; the connection takes the
+// chunks and releases their file ranges after the write or when it dies.
+func (r *Request) ReplyChunks(chunks []Chunk) { r.slot.Complete(Reply{Chunks: chunks}) }
+
+// NoReply completes the request without sending anything.
+func (r *Request) NoReply() { r.slot.Complete(Reply{None: true}) }
+
+// Close completes the request by closing its connection; reason is logged once.
+func (r *Request) Close(reason error) { r.slot.Complete(Reply{CloseReason: reason}) }
+
+// Proceed tells the connection that the request has taken effect, so that the next one may start
+// although this one's reply is still to come.
+func (r *Request) Proceed() { r.slot.Proceed() }
+
+// ReleaseFrame gives the request's bytes back before it is completed; Body must not be read
+// afterwards. A request that is parked for long calls it.
+func (r *Request) ReleaseFrame() { r.slot.ReleaseFrame() }
+
+// OnClose registers f to run, once, if the connection dies before the request is completed.
+func (r *Request) OnClose(f func()) { r.slot.OnClose(f) }
+
+// Handler answers requests. ServeRequest is called in request order, never twice at once for one
+// connection, on a goroutine that may block.
+type Handler interface {
+	ServeRequest(*Request)
+}
