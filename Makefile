@@ -1,0 +1,82 @@
+# Ottla's commands. `make help` lists them.
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+GO ?= go
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
+LDFLAGS := -s -w -X main.version=$(VERSION)
+BOOTSTRAP ?= localhost:9092
+FUZZTIME ?= 30s
+GOLANGCI_LINT_VERSION ?= v2.12.0
+
+.PHONY: help
+help: ## list the commands
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
+
+.PHONY: build
+build: tools ## build bin/ottla, a static stripped binary
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/ottla ./cmd/ottla
+
+.PHONY: run
+run: build ## start one node on localhost:9092 with its data in ./ottla-data
+	exec ./bin/ottla
+
+.PHONY: tools
+tools: ## install a Go toolchain if the machine has none
+	@./scripts/install-tools.sh go
+
+.PHONY: test
+test: tools test-unit test-race test-diff test-clients ## everything that needs only Go: unit, race, differential, Go clients
+
+.PHONY: test-unit
+test-unit:
+	$(GO) vet ./...
+	$(GO) test ./...
+
+.PHONY: test-race
+test-race: race
+
+.PHONY: race
+race: ## the tests under the race detector
+	$(GO) test -race -short ./...
+
+.PHONY: test-diff
+test-diff: build
+	cd compat-tests && OTTLA_BIN=$(CURDIR)/bin/ottla $(GO) test ./diff/...
+
+.PHONY: test-clients
+test-clients: build
+	./compat-tests/run.sh go
+
+.PHONY: compat
+compat: build ## every client, stock tool and upstream suite (fetches Java, Python, Node packages)
+	./compat-tests/run.sh all
+
+.PHONY: demo
+demo: build ## a real file through the stock console tools, killed and restarted on the way
+	./compat-tests/demo.sh
+
+.PHONY: fuzz
+fuzz: tools ## every fuzz target for FUZZTIME each (default 30s)
+	./scripts/fuzz.sh $(FUZZTIME)
+
+.PHONY: bench
+bench: build ## stock perf tools against Ottla and Kafka in turn
+	./bench/compare.sh
+
+.PHONY: lint
+lint: tools ## formatting, vet, import table and golangci-lint
+	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { gofmt -l $$(git ls-files '*.go'); exit 1; }
+	$(GO) test ./internal/lint
+	$(GO) run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_LINT_VERSION) run ./...
+
+.PHONY: check
+check: lint test ## lint and test: what must be green before a change lands
+
+.PHONY: generate
+generate: ## regenerate generated code; git must show no difference
+	$(GO) generate ./...
+	git diff --exit-code
+
+.PHONY: clean
+clean: ## remove what was built (not ./ottla-data)
+	rm -rf bin
