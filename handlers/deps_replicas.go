@@ -1,0 +1,44 @@
+package handlers
+
+import (
+	"time"
+
+	"github.com/ottla/ottla/replica"
+)
+
+// Replicas is the partitions that this broker holds. The values that cross are replica's own;
+// the behaviour is behind this interface so that handlers are tested without a log.
+type Replicas interface {
+	// Produce appends each partition of the plan, in order, and fills in the results. It reports
+	// whether acks=all partitions still wait for their replicas; AwaitProduce is then due.
+	Produce(*replica.ProducePlan) (wait bool)
+	// AwaitProduce calls done once, on its own goroutine, when every append of the plan is
+	// replicated, failed, or timeout has passed; the results are final then. It reports false,
+	// and doesn't call done, if the plan was cancelled.
+	AwaitProduce(plan *replica.ProducePlan, timeout time.Duration, done func()) bool
+	// CancelProduce ends waiting for good; false if done was called or is about to be.
+	CancelProduce(*replica.ProducePlan) bool
+
+	// Fetch reads each partition of the plan, in order, and fills in the results. It reports
+	// whether they are worth an answer now: enough bytes, an error, a divergence.
+	Fetch(*replica.FetchPlan) (ready bool)
+	// AwaitFetch calls wake once, on its own goroutine, when the plan is worth running again, or
+	// timeout has passed since the plan first waited (expired). The plan must hold no records while
+	// it waits. It reports false, and doesn't call wake, if the plan was cancelled.
+	AwaitFetch(plan *replica.FetchPlan, timeout time.Duration, wake func(expired bool)) bool
+	// CancelFetch ends waiting for good and is due at the end of every plan that waited. It reports
+	// false if nothing waits: wake was called or is about to be.
+	CancelFetch(*replica.FetchPlan) bool
+
+	// ListOffset finds an offset by timestamp or by one of the special timestamps.
+	ListOffset(topic string, partition int32, q replica.OffsetQuery) (replica.OffsetAnswer, error)
+	// EpochEndOffset is where leaderEpoch ends in this partition (KIP-320); {-1, -1} if unknown.
+	EpochEndOffset(topic string, partition, currentLeaderEpoch, leaderEpoch int32) (replica.EpochEnd, error)
+	// DeleteRecords moves the log start offset to offset, or to the high watermark for -1, and
+	// returns the low watermark of the replicas.
+	DeleteRecords(topic string, partition int32, offset int64) (lowWatermark int64, err error)
+	// ActiveProducers lists the producers that the partition remembers, by producer id.
+	ActiveProducers(topic string, partition int32) ([]replica.ProducerState, error)
+	// LogDirs describes the log directories and the replicas in them.
+	LogDirs() []replica.LogDir
+}

@@ -1,0 +1,12 @@
+// Package replica is the partitions that this broker holds: which of them it leads and in which
+// epoch, their high watermarks, and who waits for them to move.
+//
+// It owns leadership and replication state, and stands on package commitlog for the bytes. It is
+// called by the handlers of Produce, Fetch and the like, by the coordinators, and by the publisher
+// of cluster metadata (ApplyImage, the only call that changes leadership). It knows no request
+// types and no connections.
+//
+// Threading: every method may be called from any goroutine. Lock order: Partition.mu, then the
+// log's own lock, then Partition.positions, then waitList.mu. Nothing is called back under a lock:
+// whoever waits is marked ready and runs on a goroutine of its own.
+package replica

@@ -1,0 +1,120 @@
+package replica
+
+// ConsumerReplicaID is the replica id of a fetch that doesn't come from a follower.
+const ConsumerReplicaID = -1
+
+// Isolation levels of a read, as on the wire.
+const (
+	ReadUncommitted int8 = 0
+	ReadCommitted   int8 = 1
+)
+
+// NoLeaderEpoch is the epoch of a client that doesn't know or doesn't care; it is never fenced.
+const NoLeaderEpoch = -1
+
+// UnknownOffset is answered where there is no offset to tell.
+const UnknownOffset = -1
+
+// FileRange is a held piece of a segment file; it has the method set of wire.FileRange.
+type FileRange interface {
+	Fd() (fd uintptr, ok bool)
+	ReadAt(p []byte, position int64) (int, error)
+	Position() int64
+	Len() int
+	Release()
+}
+
+// AbortedTransaction is a transaction whose records a read_committed consumer must drop.
+type AbortedTransaction struct {
+	ProducerID  int64
+	FirstOffset int64
+}
+
+// EpochEnd is where a leader epoch ends in a log. The zero Epoch is a real one; absent is -1, -1.
+type EpochEnd struct {
+	Epoch     int32
+	EndOffset int64
+}
+
+// FetchPlan is the ordered list of partition reads of one Fetch, with their results. It holds no
+// state of the partitions, so that running it again is harmless. One goroutine uses it at a time.
+type FetchPlan struct {
+	// ReplicaID is ConsumerReplicaID or the follower's broker id; ReplicaEpoch is the follower's
+	// broker epoch, -1 if unknown.
+	ReplicaID    int32
+	ReplicaEpoch int64
+	// Isolation is ReadUncommitted or ReadCommitted; followers read to the log end whatever it says.
+	Isolation int8
+	// MinBytes completes the fetch, MaxBytes ends reading; the first batch is read whole (KIP-74).
+	MinBytes, MaxBytes int
+	// Rack is the client's rack, empty if unknown.
+	Rack       string
+	Partitions []FetchPartition
+
+	// readBytes is what the last run found; what lacks to MinBytes is waited for.
+	readBytes int
+	waiter    Waiter
+}
+
+// FetchPartition is one read of a plan: what is asked above, what was found below.
+type FetchPartition struct {
+	Topic     string
+	TopicID   [16]byte
+	Partition int32
+	// CurrentLeaderEpoch is what the client believes, or NoLeaderEpoch.
+	CurrentLeaderEpoch int32
+	FetchOffset        int64
+	// LastFetchedEpoch is the epoch of the record before FetchOffset, or -1 (KIP-595 truncation).
+	LastFetchedEpoch int32
+	// FollowerLogStartOffset is the follower's log start offset, -1 from consumers.
+	FollowerLogStartOffset int64
+	MaxBytes               int32
+	// Err, when set before the plan runs, makes the plan skip this partition and keep the error.
+	Err error
+
+	// Results; valid once the plan ran. The offsets are UnknownOffset where Err says so.
+	HighWatermark    int64
+	LastStableOffset int64
+	LogStartOffset   int64
+	// Records is nil where nothing was read; whoever reads the result takes it and releases it.
+	Records FileRange
+	// Aborted lists the aborted transactions in Records; nil for read_uncommitted.
+	Aborted []AbortedTransaction
+	// Diverging is where the client's LastFetchedEpoch ends here, if it does before FetchOffset.
+	Diverging    EpochEnd
+	HasDiverging bool
+	// PreferredReadReplica is another broker to read from, or -1 (KIP-392).
+	PreferredReadReplica int32
+
+	// seen is the upper bound that the read was done under; a waiter fires once it has moved.
+	seen int64
+	leader *Partition
+}
+
+// ProducePlan is the list of appends of one Produce, with their results.
+type ProducePlan struct {
+	// Acks is 0, 1 or -1.
+	Acks       int16
+	Partitions []ProducePartition
+
+	waiter Waiter
+}
+
+// ProducePartition is one append of a plan: what is asked above, what came of it below.
+type ProducePartition struct {
+	Topic     string
+	Partition int32
+	// Records borrows the request's frame; it is patched in place and not kept.
+	Records []byte
+	// Err, when set before the plan runs, makes the plan skip this partition and keep the error.
+	Err error
+
+	// Results; UnknownOffset where Err is set.
+	FirstOffset     int64
+	LogAppendTimeMs int64
+	LogStartOffset  int64
+
+	// lastOffset is what the high watermark must pass.
+	lastOffset int64
+	appended   bool
+}
