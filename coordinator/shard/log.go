@@ -1,4 +1,3 @@
-// Package shard drives the coordinators' machines: one shard a led partition of an internal topic.
 package shard
 
 // Log is a led partition of an internal topic as a shard sees it. internal/server adapts the
