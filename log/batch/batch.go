@@ -83,7 +83,7 @@ func (b *Batch) SetMaxTimestamp(t TimestampType, maxTimestamp int64) {
 // ComputeCRC computes the checksum of the bytes: CRC-32C for magic 2, CRC-32 (IEEE) before.
 func (b *Batch) ComputeCRC() uint32 {
 	if b.Magic < MagicV2 {
-		return crc32.ChecksumIEEE(b.raw[legacyPosMagic:])
+		return legacyChecksum(b.raw)
 	}
 	return checksum(b.raw)
 }
