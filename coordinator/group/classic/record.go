@@ -1,0 +1,97 @@
+package classic
+
+import (
+	"time"
+
+	"github.com/ottla/ottla/coordinator/machine"
+	"github.com/twmb/franz-go/pkg/kmsg"
+)
+
+// MetadataKey is the key of the group's metadata record: GroupMetadataKey, version 2.
+func MetadataKey(group string) []byte {
+	return (&kmsg.GroupMetadataKey{Version: 2, Group: group}).AppendTo(nil)
+}
+
+// NewRecord is the metadata record that brings a group without members and protocol type into being.
+func NewRecord(group string, now time.Time) machine.Record {
+	v := kmsg.GroupMetadataValue{Version: metadataVersion, CurrentStateTimestamp: now.UnixMilli()}
+	return machine.Record{Key: MetadataKey(group), Value: v.AppendTo(nil)}
+}
+
+// metadataVersion is the version that Kafka 4.4 writes.
+const metadataVersion = 3
+
+// record is a metadata record of the group: GroupMetadataValue, version 3. A member's assignment
+// comes from assignment, or is what it has where assignment is nil.
+func (g *Group) record(generation int32, protocol, leader *string, since int64, members []*Member, assignment map[string][]byte) machine.Record {
+	v := kmsg.GroupMetadataValue{
+		Version: metadataVersion, ProtocolType: g.ProtocolType(), Generation: generation,
+		Protocol: protocol, Leader: leader, CurrentStateTimestamp: since,
+	}
+	for _, m := range members {
+		vm := kmsg.NewGroupMetadataValueMember()
+		vm.MemberID, vm.InstanceID = m.ID, m.InstanceID
+		vm.ClientID, vm.ClientHost = m.ClientID, m.ClientHost
+		vm.RebalanceTimeoutMillis = int32(m.RebalanceTimeout / time.Millisecond)
+		vm.SessionTimeoutMillis = int32(m.SessionTimeout / time.Millisecond)
+		vm.Subscription = m.metadata(deref(protocol))
+		vm.Assignment = m.Assignment
+		if assignment != nil {
+			vm.Assignment = assignment[m.ID]
+		}
+		v.Members = append(v.Members, vm)
+	}
+	return machine.Record{Key: MetadataKey(g.ID), Value: v.AppendTo(nil)}
+}
+
+// Apply takes a metadata record: the group is stable with the record's members, or empty. Members
+// that are known keep what isn't in the log: their parked requests and their other protocols.
+func (g *Group) Apply(v *kmsg.GroupMetadataValue) {
+	known := make(map[string]*Member, len(g.members))
+	for _, m := range g.members {
+		known[m.ID] = m
+	}
+	g.members = make([]*Member, 0, len(v.Members))
+	g.numJoining = 0
+	for _, vm := range v.Members {
+		m := known[vm.MemberID]
+		if m == nil {
+			m = &Member{ID: vm.MemberID, Protocols: []Protocol{{deref(v.Protocol), vm.Subscription}}}
+		}
+		m.InstanceID, m.ClientID, m.ClientHost = vm.InstanceID, vm.ClientID, vm.ClientHost
+		m.SessionTimeout = millis(vm.SessionTimeoutMillis)
+		m.RebalanceTimeout = millis(vm.RebalanceTimeoutMillis)
+		if vm.RebalanceTimeoutMillis == -1 { // not in version 0
+			m.RebalanceTimeout = m.SessionTimeout
+		}
+		m.ProtocolType = v.ProtocolType
+		m.Assignment = vm.Assignment
+		g.members = append(g.members, m)
+		if m.join != 0 {
+			g.numJoining++
+		}
+	}
+	g.generation, g.protocol, g.leader, g.stateSince = v.Generation, v.Protocol, v.Leader, v.CurrentStateTimestamp
+	g.protocolType = nil
+	if v.ProtocolType != "" {
+		g.protocolType = &v.ProtocolType
+	}
+	g.previousState, g.state = g.state, Empty
+	if len(g.members) > 0 {
+		g.state = Stable
+	}
+	g.subscribed = g.subscriptions()
+}
+
+// Loaded starts the sessions of a group that was loaded. They run from now: members find the new
+// coordinator by themselves, and those that don't are out after their session timeout.
+func (g *Group) Loaded(now time.Time) machine.Result {
+	var r machine.Result
+	for _, m := range g.members {
+		r.SetTimer(g.sessionKey(m.ID), m.SessionTimeout)
+	}
+	if len(g.members) > g.cfg.MaxSize {
+		g.prepareRebalance(now, "loaded group is over group.max.size", &r)
+	}
+	return r
+}
