@@ -227,11 +227,23 @@ func (f *field) zeroValue() string {
 
 // defaultValue is the schema's default as a Go expression.
 func (f *field) defaultValue() string {
+	if f.emptyDefault() {
+		if f.array {
+			return f.goType() + "{}"
+		}
+		return "new(" + f.nested.goName + ")"
+	}
 	d := strings.Trim(string(f.Default), `"`)
 	if d == "" || d == "null" || d == "0" || d == "false" {
 		return f.zeroValue()
 	}
 	return d
+}
+
+// emptyDefault tells that a field may be null but isn't by default: a tagged array or struct whose
+// schema doesn't say "null" is empty when its tag is missing, and a null is written as one.
+func (f *field) emptyDefault() bool {
+	return f.nullable && f.tagged && (f.array || f.nested != nil) && string(f.Default) != `"null"`
 }
 
 // minSize is the least number of bytes of an encoded element of an array field.

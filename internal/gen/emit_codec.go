@@ -28,7 +28,7 @@ func (e *emitter) appendTags(tagged []*field, flexible string) {
 	e.p("var tags tagWriter")
 	for _, f := range tagged {
 		e.when(f, func() {
-			e.p("if %s {", f.differsFromDefault())
+			e.p("if %s {", f.differsFromDefault("v"))
 			e.p("body := tags.start(%d)", *f.Tag)
 			e.appendField(f, "body")
 			e.p("tags.end(body)")
@@ -39,9 +39,17 @@ func (e *emitter) appendTags(tagged []*field, flexible string) {
 }
 
 // differsFromDefault is the Go condition under which a tagged field is written.
-func (f *field) differsFromDefault() string {
-	name := "v." + goName(f.Name)
+func (f *field) differsFromDefault(of string) string {
+	name := of + "." + goName(f.Name)
 	switch {
+	case f.emptyDefault() && f.array:
+		return name + " == nil || len(" + name + ") > 0"
+	case f.emptyDefault():
+		condition := name + " == nil"
+		for _, c := range f.nested.fields {
+			condition += " || " + c.differsFromDefault(name)
+		}
+		return condition
 	case f.nullable:
 		return name + " != nil"
 	case f.array || f.elem == "bytes":
@@ -74,10 +82,15 @@ func (e *emitter) appendField(f *field, dst string) {
 		}
 		e.p("}")
 	case f.nested != nil && f.nullable:
+		// The flag before the struct is a byte, or an unsigned varint in a tagged field.
+		null, present := "appendInt8(%s, -1)", "appendInt8(%s, 1)"
+		if f.tagged {
+			null, present = "appendUvarint(%s, 0)", "appendUvarint(%s, 1)"
+		}
 		e.p("if %s == nil {", name)
-		e.p("%s = appendInt8(%s, -1)", dst, dst)
+		e.p("%s = "+null, dst, dst)
 		e.p("} else {")
-		e.p("%s = appendInt8(%s, 1)", dst, dst)
+		e.p("%s = "+present, dst, dst)
 		e.p("%s = %s.append(%s, version)", dst, name, dst)
 		e.p("}")
 	case f.nested != nil:
@@ -144,6 +157,7 @@ func (e *emitter) readField(f *field) {
 		e.p("if n, ok := r.nullableArrayLen(%s, %d); ok {", e.flexible(), f.minSize())
 		e.p("%s = make(%s, n)", name, f.goType())
 		e.readElements(f, name)
+		e.elseNil(f, name)
 		e.p("}")
 	case f.array:
 		e.p("if n := r.arrayLen(%s, %d); n > 0 {", e.flexible(), f.minSize())
@@ -151,9 +165,10 @@ func (e *emitter) readField(f *field) {
 		e.readElements(f, name)
 		e.p("}")
 	case f.nested != nil && f.nullable:
-		e.p("if r.present() {")
+		e.p("if r.present(%t) {", f.tagged)
 		e.p("%s = new(%s)", name, f.nested.goName)
 		e.p("%s.read(r, version)", name)
+		e.elseNil(f, name)
 		e.p("}")
 	case f.nested != nil:
 		e.p("%s.read(r, version)", name)
@@ -161,6 +176,14 @@ func (e *emitter) readField(f *field) {
 		e.p("%s = r.nullable%s(%s)", name, goName(f.elem), e.flexible())
 	default:
 		e.p("%s = %s", name, e.readPrimitive(f))
+	}
+}
+
+// elseNil clears a field that is null but isn't so by default.
+func (e *emitter) elseNil(f *field, name string) {
+	if f.emptyDefault() {
+		e.p("} else {")
+		e.p("%s = nil", name)
 	}
 }
 

@@ -270,8 +270,12 @@ func (r *reader) nullableArrayLen(flexible bool, minSize int) (n int, ok bool) {
 	return n, true
 }
 
-// present reads the flag before a struct that may be null.
-func (r *reader) present() bool {
+// present reads the flag before a struct that may be null: a byte, or an unsigned varint if the
+// struct is a tagged field.
+func (r *reader) present(tagged bool) bool {
+	if tagged {
+		return r.uvarint() > 0 && r.err == nil
+	}
 	switch r.int8() {
 	case 1:
 		return r.err == nil

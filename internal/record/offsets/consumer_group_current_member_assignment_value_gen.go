@@ -32,7 +32,9 @@ type ConsumerGroupCurrentMemberAssignmentValueTopicPartitions struct {
 
 // Reset sets every field to its schema's default.
 func (v *ConsumerGroupCurrentMemberAssignmentValueTopicPartitions) Reset() {
-	*v = ConsumerGroupCurrentMemberAssignmentValueTopicPartitions{}
+	*v = ConsumerGroupCurrentMemberAssignmentValueTopicPartitions{
+		AssignmentEpochs: []int32{},
+	}
 }
 
 // RecordType is 8.
@@ -104,7 +106,7 @@ func (v *ConsumerGroupCurrentMemberAssignmentValueTopicPartitions) append(dst []
 		dst = appendInt32(dst, v.Partitions[i])
 	}
 	var tags tagWriter
-	if v.AssignmentEpochs != nil {
+	if v.AssignmentEpochs == nil || len(v.AssignmentEpochs) > 0 {
 		body := tags.start(0)
 		body = appendArrayLen(body, len(v.AssignmentEpochs), v.AssignmentEpochs == nil, true)
 		for i := range v.AssignmentEpochs {
@@ -133,6 +135,8 @@ func (v *ConsumerGroupCurrentMemberAssignmentValueTopicPartitions) read(r *reade
 				for i := range v.AssignmentEpochs {
 					v.AssignmentEpochs[i] = r.int32()
 				}
+			} else {
+				v.AssignmentEpochs = nil
 			}
 			return true
 		}

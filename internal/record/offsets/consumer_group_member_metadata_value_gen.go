@@ -25,7 +25,8 @@ type ConsumerGroupMemberMetadataValue struct {
 // Reset sets every field to its schema's default.
 func (v *ConsumerGroupMemberMetadataValue) Reset() {
 	*v = ConsumerGroupMemberMetadataValue{
-		RebalanceTimeoutMs: -1,
+		RebalanceTimeoutMs:    -1,
+		ClassicMemberMetadata: new(ConsumerGroupMemberMetadataValueClassicMemberMetadata),
 	}
 }
 
@@ -90,12 +91,12 @@ func (v *ConsumerGroupMemberMetadataValue) append(dst []byte, version int16) []b
 	dst = appendInt32(dst, v.RebalanceTimeoutMs)
 	dst = appendNullableString(dst, v.ServerAssignor, true)
 	var tags tagWriter
-	if v.ClassicMemberMetadata != nil {
+	if v.ClassicMemberMetadata == nil || v.ClassicMemberMetadata.SessionTimeoutMs != 0 || len(v.ClassicMemberMetadata.SupportedProtocols) > 0 {
 		body := tags.start(0)
 		if v.ClassicMemberMetadata == nil {
-			body = appendInt8(body, -1)
+			body = appendUvarint(body, 0)
 		} else {
-			body = appendInt8(body, 1)
+			body = appendUvarint(body, 1)
 			body = v.ClassicMemberMetadata.append(body, version)
 		}
 		tags.end(body)
@@ -122,9 +123,11 @@ func (v *ConsumerGroupMemberMetadataValue) read(r *reader, version int16) {
 	r.tags(func(tag uint32, r *reader) bool {
 		switch tag {
 		case 0:
-			if r.present() {
+			if r.present(true) {
 				v.ClassicMemberMetadata = new(ConsumerGroupMemberMetadataValueClassicMemberMetadata)
 				v.ClassicMemberMetadata.read(r, version)
+			} else {
+				v.ClassicMemberMetadata = nil
 			}
 			return true
 		}

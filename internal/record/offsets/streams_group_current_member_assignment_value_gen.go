@@ -36,7 +36,9 @@ type StreamsGroupCurrentMemberAssignmentValueTaskIds struct {
 
 // Reset sets every field to its schema's default.
 func (v *StreamsGroupCurrentMemberAssignmentValueTaskIds) Reset() {
-	*v = StreamsGroupCurrentMemberAssignmentValueTaskIds{}
+	*v = StreamsGroupCurrentMemberAssignmentValueTaskIds{
+		AssignmentEpochs: []int32{},
+	}
 }
 
 // RecordType is 22.
@@ -148,7 +150,7 @@ func (v *StreamsGroupCurrentMemberAssignmentValueTaskIds) append(dst []byte, ver
 		dst = appendInt32(dst, v.Partitions[i])
 	}
 	var tags tagWriter
-	if v.AssignmentEpochs != nil {
+	if v.AssignmentEpochs == nil || len(v.AssignmentEpochs) > 0 {
 		body := tags.start(0)
 		body = appendArrayLen(body, len(v.AssignmentEpochs), v.AssignmentEpochs == nil, true)
 		for i := range v.AssignmentEpochs {
@@ -177,6 +179,8 @@ func (v *StreamsGroupCurrentMemberAssignmentValueTaskIds) read(r *reader, versio
 				for i := range v.AssignmentEpochs {
 					v.AssignmentEpochs[i] = r.int32()
 				}
+			} else {
+				v.AssignmentEpochs = nil
 			}
 			return true
 		}

@@ -108,7 +108,7 @@ func (v *StreamsGroupMemberMetadataValue) read(r *reader, version int16) {
 	v.RebalanceTimeoutMs = r.int32()
 	v.TopologyEpoch = r.int32()
 	v.ProcessID = r.string(true)
-	if r.present() {
+	if r.present(false) {
 		v.UserEndpoint = new(StreamsGroupMemberMetadataValueEndpoint)
 		v.UserEndpoint.read(r, version)
 	}

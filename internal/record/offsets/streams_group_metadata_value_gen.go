@@ -23,6 +23,7 @@ type StreamsGroupMetadataValue struct {
 func (v *StreamsGroupMetadataValue) Reset() {
 	*v = StreamsGroupMetadataValue{
 		ValidatedTopologyEpoch:         -1,
+		LastAssignmentConfigs:          []StreamsGroupMetadataValueLastAssignmentConfig{},
 		StoredDescriptionTopologyEpoch: -1,
 		FailedDescriptionTopologyEpoch: -1,
 	}
@@ -70,7 +71,7 @@ func (v *StreamsGroupMetadataValue) append(dst []byte, version int16) []byte {
 		body = appendInt32(body, v.ValidatedTopologyEpoch)
 		tags.end(body)
 	}
-	if v.LastAssignmentConfigs != nil {
+	if v.LastAssignmentConfigs == nil || len(v.LastAssignmentConfigs) > 0 {
 		body := tags.start(1)
 		body = appendArrayLen(body, len(v.LastAssignmentConfigs), v.LastAssignmentConfigs == nil, true)
 		for i := range v.LastAssignmentConfigs {
@@ -107,6 +108,8 @@ func (v *StreamsGroupMetadataValue) read(r *reader, version int16) {
 				for i := range v.LastAssignmentConfigs {
 					v.LastAssignmentConfigs[i].read(r, version)
 				}
+			} else {
+				v.LastAssignmentConfigs = nil
 			}
 			return true
 		case 2:
