@@ -16,18 +16,13 @@ type Groups interface {
 
 	// Handle runs one request and calls done exactly once with its response, at once or much later
 	// (a JoinGroup waits for the other members), on any goroutine; done must not block. The request's
-	// strings and byte slices are borrowed until done is called.
+	// strings and byte slices are borrowed until done is called. clientID is the client.id of the
+	// request header, empty if it had none; clientHost the client's address as Kafka writes it in
+	// descriptions of members, "/127.0.0.1".
 	//
 	// It takes JoinGroup, SyncGroup, Heartbeat, LeaveGroup, DescribeGroups, ListGroups, DeleteGroups,
 	// OffsetCommit, OffsetFetch and OffsetDelete. Topics of offset requests are given by name, with
-	// their id where it is known; resolving ids is the handler's work.
-	Handle(client GroupClient, req kmsg.Request, done func(kmsg.Response))
-}
-
-// GroupClient is who sends a request to the group coordinator.
-type GroupClient struct {
-	// ID is the client.id of the request header, empty if it had none.
-	ID string
-	// Host is the client's address as Kafka writes it in member descriptions: "/127.0.0.1".
-	Host string
+	// their id where it is known; resolving ids is the handler's work. OffsetFetch uses Groups and
+	// LeaveGroup Members whatever the version.
+	Handle(clientID, clientHost string, req kmsg.Request, done func(kmsg.Response))
 }

@@ -87,9 +87,7 @@ func (g *Group) joinKnown(now time.Time, call machine.Call, client Client, req *
 		return
 	}
 	if err := g.validateMember(req.MemberID, req.InstanceID); err != nil {
-		resp := joinError(req.MemberID, err)
-		resp.Protocol = nil
-		r.Reply(call, resp)
+		r.Reply(call, joinError(req.MemberID, err))
 		return
 	}
 	m := g.member(req.MemberID)

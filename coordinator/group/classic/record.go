@@ -4,18 +4,18 @@ import (
 	"time"
 
 	"github.com/ottla/ottla/coordinator/machine"
-	"github.com/twmb/franz-go/pkg/kmsg"
+	"github.com/ottla/ottla/internal/record/offsets"
 )
 
 // MetadataKey is the key of the group's metadata record: GroupMetadataKey, version 2.
 func MetadataKey(group string) []byte {
-	return (&kmsg.GroupMetadataKey{Version: 2, Group: group}).AppendTo(nil)
+	return offsets.AppendKey(nil, &offsets.GroupMetadataKey{Group: group})
 }
 
 // NewRecord is the metadata record that brings a group without members and protocol type into being.
 func NewRecord(group string, now time.Time) machine.Record {
-	v := kmsg.GroupMetadataValue{Version: metadataVersion, CurrentStateTimestamp: now.UnixMilli()}
-	return machine.Record{Key: MetadataKey(group), Value: v.AppendTo(nil)}
+	v := offsets.GroupMetadataValue{CurrentStateTimestamp: now.UnixMilli()}
+	return machine.Record{Key: MetadataKey(group), Value: offsets.AppendValue(nil, &v, metadataVersion)}
 }
 
 // metadataVersion is the version that Kafka 4.4 writes.
@@ -24,29 +24,27 @@ const metadataVersion = 3
 // record is a metadata record of the group: GroupMetadataValue, version 3. A member's assignment
 // comes from assignment, or is what it has where assignment is nil.
 func (g *Group) record(generation int32, protocol, leader *string, since int64, members []*Member, assignment map[string][]byte) machine.Record {
-	v := kmsg.GroupMetadataValue{
-		Version: metadataVersion, ProtocolType: g.ProtocolType(), Generation: generation,
+	v := offsets.GroupMetadataValue{
+		ProtocolType: g.ProtocolType(), Generation: generation,
 		Protocol: protocol, Leader: leader, CurrentStateTimestamp: since,
 	}
 	for _, m := range members {
-		vm := kmsg.NewGroupMetadataValueMember()
-		vm.MemberID, vm.InstanceID = m.ID, m.InstanceID
-		vm.ClientID, vm.ClientHost = m.ClientID, m.ClientHost
-		vm.RebalanceTimeoutMillis = int32(m.RebalanceTimeout / time.Millisecond)
-		vm.SessionTimeoutMillis = int32(m.SessionTimeout / time.Millisecond)
-		vm.Subscription = m.metadata(deref(protocol))
-		vm.Assignment = m.Assignment
+		vm := offsets.GroupMetadataValueMemberMetadata{
+			MemberID: m.ID, GroupInstanceID: m.InstanceID, ClientID: m.ClientID, ClientHost: m.ClientHost,
+			RebalanceTimeout: int32(m.RebalanceTimeout / time.Millisecond), SessionTimeout: int32(m.SessionTimeout / time.Millisecond),
+			Subscription: m.metadata(deref(protocol)), Assignment: m.Assignment,
+		}
 		if assignment != nil {
 			vm.Assignment = assignment[m.ID]
 		}
 		v.Members = append(v.Members, vm)
 	}
-	return machine.Record{Key: MetadataKey(g.ID), Value: v.AppendTo(nil)}
+	return machine.Record{Key: MetadataKey(g.ID), Value: offsets.AppendValue(nil, &v, metadataVersion)}
 }
 
 // Apply takes a metadata record: the group is stable with the record's members, or empty. Members
-// that are known keep what isn't in the log: their parked requests and their other protocols.
-func (g *Group) Apply(v *kmsg.GroupMetadataValue) {
+// that are known keep what isn't in the log: their parked requests and their other protocols. It takes v.
+func (g *Group) Apply(v *offsets.GroupMetadataValue) {
 	known := make(map[string]*Member, len(g.members))
 	for _, m := range g.members {
 		known[m.ID] = m
@@ -58,10 +56,10 @@ func (g *Group) Apply(v *kmsg.GroupMetadataValue) {
 		if m == nil {
 			m = &Member{ID: vm.MemberID, Protocols: []Protocol{{deref(v.Protocol), vm.Subscription}}}
 		}
-		m.InstanceID, m.ClientID, m.ClientHost = vm.InstanceID, vm.ClientID, vm.ClientHost
-		m.SessionTimeout = millis(vm.SessionTimeoutMillis)
-		m.RebalanceTimeout = millis(vm.RebalanceTimeoutMillis)
-		if vm.RebalanceTimeoutMillis == -1 { // not in version 0
+		m.InstanceID, m.ClientID, m.ClientHost = vm.GroupInstanceID, vm.ClientID, vm.ClientHost
+		m.SessionTimeout = millis(vm.SessionTimeout)
+		m.RebalanceTimeout = millis(vm.RebalanceTimeout)
+		if vm.RebalanceTimeout == -1 { // not in version 0
 			m.RebalanceTimeout = m.SessionTimeout
 		}
 		m.ProtocolType = v.ProtocolType

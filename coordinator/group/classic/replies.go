@@ -17,8 +17,6 @@ func joinError(memberID string, err error) *kmsg.JoinGroupResponse {
 	resp := kmsg.NewPtrJoinGroupResponse()
 	resp.MemberID = memberID
 	resp.ErrorCode = kerror.CodeOf(err)
-	empty := ""
-	resp.Protocol = &empty
 	return resp
 }
 

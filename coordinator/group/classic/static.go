@@ -39,9 +39,7 @@ func (g *Group) replaceStatic(now time.Time, call machine.Call, old *Member, id 
 
 // fence answers what the predecessor has parked.
 func (g *Group) fence(m *Member, r *machine.Result) {
-	resp := joinError(m.ID, kerr.FencedInstanceID)
-	resp.Protocol = nil
-	g.replyJoin(m, resp, r)
+	g.replyJoin(m, joinError(m.ID, kerr.FencedInstanceID), r)
 	g.replySync(m, syncError(kerr.FencedInstanceID), r)
 }
 
