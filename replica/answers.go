@@ -2,12 +2,12 @@ package replica
 
 // Special timestamps of ListOffsets.
 const (
-	LatestTimestamp         int64 = -1
-	EarliestTimestamp       int64 = -2
-	MaxTimestamp            int64 = -3
-	EarliestLocalTimestamp  int64 = -4
-	LatestTieredTimestamp   int64 = -5
-	EarliestPendingUpload   int64 = -6
+	LatestTimestamp                int64 = -1
+	EarliestTimestamp              int64 = -2
+	MaxTimestamp                   int64 = -3
+	EarliestLocalTimestamp         int64 = -4
+	LatestTieredTimestamp          int64 = -5
+	EarliestPendingUploadTimestamp int64 = -6
 )
 
 // OffsetQuery asks for an offset.

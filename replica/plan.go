@@ -12,6 +12,9 @@ const (
 // NoLeaderEpoch is the epoch of a client that doesn't know or doesn't care; it is never fenced.
 const NoLeaderEpoch = -1
 
+// HighWatermarkOffset stands for the high watermark in DeleteRecords.
+const HighWatermarkOffset = -1
+
 // UnknownOffset is answered where there is no offset to tell.
 const UnknownOffset = -1
 
@@ -69,7 +72,8 @@ type FetchPartition struct {
 	// FollowerLogStartOffset is the follower's log start offset, -1 from consumers.
 	FollowerLogStartOffset int64
 	MaxBytes               int32
-	// Err, when set before the plan runs, makes the plan skip this partition and keep the error.
+	// Err, when set before the plan runs, makes the plan skip this partition and keep the error;
+	// the plan sets it too.
 	Err error
 
 	// Results; valid once the plan ran. The offsets are UnknownOffset where Err says so.
@@ -86,9 +90,13 @@ type FetchPartition struct {
 	// PreferredReadReplica is another broker to read from, or -1 (KIP-392).
 	PreferredReadReplica int32
 
-	// seen is the upper bound that the read was done under; a waiter fires once it has moved.
-	seen int64
-	leader *Partition
+	// source is the partition that was read, under the upper bound seen and in state changes; a
+	// waiter wakes once either has moved.
+	source *Partition
+	// failed tells that Err came of running the plan.
+	failed  bool
+	seen    int64
+	changes uint64
 }
 
 // ProducePlan is the list of appends of one Produce, with their results.
@@ -112,9 +120,12 @@ type ProducePartition struct {
 	// Results; UnknownOffset where Err is set.
 	FirstOffset     int64
 	LogAppendTimeMs int64
-	LogStartOffset  int64
+	// LogStartOffset is told with some errors too.
+	LogStartOffset int64
 
-	// lastOffset is what the high watermark must pass.
+	// target is where the append went, in leader epoch epoch, if it waits for its replicas: the high
+	// watermark must pass lastOffset.
+	target     *Partition
+	epoch      int32
 	lastOffset int64
-	appended   bool
 }

@@ -42,13 +42,16 @@ type waitEntry struct {
 	list       *waitList
 	prev, next *waitEntry
 	linked     bool
-	// offset is the upper bound that the waiter has seen (fetch), or the offset that the high
-	// watermark must pass: it is reached when the bound is above offset.
+	// offset is the upper bound that a reader has seen, or the offset that the high watermark must
+	// pass: either way the entry's time comes when the bound is above offset.
 	offset int64
-	bound  bound
-	// index is the entry's partition in the plan.
+	// bound is what a reader reads up to.
+	bound bound
+	// epoch is the leader epoch that a commit entry's append was made in.
+	epoch int32
+	// index is the entry's partition in a plan.
 	index int
-	// done tells that a produce entry has been answered, with err.
+	// done tells that a commit entry has its answer, err.
 	done bool
 	err  error
 }
@@ -80,16 +83,18 @@ func (w *Waiter) start(c clock.Clock, timeout time.Duration, need int64, wake fu
 	return true
 }
 
-// arm ends registration. If the waiter is already due it wakes at once.
-func (w *Waiter) arm() {
+// arm ends registration. If the waiter is already due it wakes at once. It reports false if the
+// waiter was cancelled meanwhile.
+func (w *Waiter) arm() bool {
 	if !w.state.CompareAndSwap(waiterRegistering, waiterArmed) {
-		w.unlink() // Cancelled meanwhile; cancel left the cleaning to us.
-		return
+		w.unlink() // Cancel left the cleaning to us.
+		return false
 	}
 	// What became due while registering found the state not armed and left it to this check.
 	if w.need.Load() <= 0 || w.expired.Load() {
 		w.fire()
 	}
+	return true
 }
 
 // satisfy takes n off what is missing and wakes the waiter if nothing is. It may be called with a
@@ -147,12 +152,16 @@ func (w *Waiter) unlink() {
 	}
 }
 
-// waitList is the waiters of one kind of one partition.
+// waitList is the waiters of one kind of one partition. Readers stand in order of arrival, commit
+// entries in order of their offsets.
 type waitList struct {
 	mu         sync.Mutex
 	head, tail *waitEntry
 	len        int
 }
+
+// push links e at the tail. Requires: l.mu held.
+func (l *waitList) push(e *waitEntry) { l.link(e, l.tail) }
 
 // insert links e, keeping the list sorted by offset; it walks from the tail, where newcomers are.
 // Requires: l.mu held.
@@ -161,6 +170,11 @@ func (l *waitList) insert(e *waitEntry) {
 	for after != nil && after.offset > e.offset {
 		after = after.prev
 	}
+	l.link(e, after)
+}
+
+// link puts e behind after, or first. Requires: l.mu held.
+func (l *waitList) link(e, after *waitEntry) {
 	e.list, e.linked = l, true
 	e.prev = after
 	if after == nil {

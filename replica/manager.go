@@ -1,0 +1,276 @@
+package replica
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+
+	"github.com/twmb/franz-go/pkg/kerr"
+
+	"github.com/ottla/ottla/controller/image"
+	"github.com/ottla/ottla/internal/clock"
+	"github.com/ottla/ottla/internal/kerror"
+	commitlog "github.com/ottla/ottla/log"
+)
+
+// Config is what a Manager is made of.
+type Config struct {
+	NodeID int32
+	Logs   *commitlog.Manager
+	Clock  clock.Clock
+	Logger *slog.Logger
+	// Settings resolves a topic's effective settings under a given image.
+	Settings func(img *image.Image, topic string) Settings
+}
+
+// Settings is what a topic's configuration says to its replicas.
+type Settings struct {
+	Log commitlog.Config
+	// MinInsyncReplicas is min.insync.replicas.
+	MinInsyncReplicas int32
+}
+
+// Manager holds the partitions of this broker.
+type Manager struct {
+	cfg Config
+
+	mu         sync.RWMutex
+	partitions map[topicPartition]*Partition // guarded by mu
+
+	// image is the newest image that was applied; it tells unknown partitions from those of others.
+	image atomic.Pointer[image.Image]
+}
+
+type topicPartition struct {
+	topic     string
+	partition int32
+}
+
+// NewManager returns a manager that holds nothing until ApplyImage.
+func NewManager(cfg Config) *Manager {
+	m := &Manager{cfg: cfg, partitions: make(map[topicPartition]*Partition)}
+	m.image.Store(image.Empty())
+	return m
+}
+
+// partition returns a partition that this broker holds, or tells why it doesn't.
+func (m *Manager) partition(topic string, index int32) (*Partition, error) {
+	m.mu.RLock()
+	p := m.partitions[topicPartition{topic, index}]
+	m.mu.RUnlock()
+	switch {
+	case p != nil && p.failure != nil:
+		return nil, p.failure
+	case p != nil:
+		return p, nil
+	case m.image.Load().Partition(topic, index) != nil:
+		return nil, kerr.NotLeaderForPartition
+	}
+	return nil, kerr.UnknownTopicOrPartition
+}
+
+// Led returns a partition that this broker leads, with the leader epoch. Errors:
+// UNKNOWN_TOPIC_OR_PARTITION, NOT_LEADER_OR_FOLLOWER, KAFKA_STORAGE_ERROR.
+func (m *Manager) Led(topic string, index int32) (*Partition, int32, error) {
+	p, err := m.partition(topic, index)
+	if err != nil {
+		return nil, 0, err
+	}
+	epoch := p.leading.Load()
+	if epoch == notLeading {
+		return nil, 0, kerr.NotLeaderForPartition
+	}
+	return p, epoch, nil
+}
+
+// ApplyImage takes a new image over: it creates, leads, reconfigures and deletes partitions as the
+// delta says. It is called from one goroutine, in the order of the images. old may be nil.
+func (m *Manager) ApplyImage(_, newImage *image.Image, delta *image.Delta) {
+	m.image.Store(newImage)
+	for _, c := range delta.Topics {
+		if c.Old != nil && (c.New == nil || c.New.ID != c.Old.ID) {
+			for index := range c.Old.Partitions() {
+				m.drop(c.Old, index)
+			}
+		}
+		if c.New != nil {
+			m.applyTopic(newImage, c)
+		}
+	}
+	m.reconfigure(newImage, delta)
+}
+
+// applyTopic applies the partitions of a topic that changed.
+func (m *Manager) applyTopic(img *image.Image, c image.TopicChange) {
+	var settings *Settings
+	for index, s := range c.New.Partitions() {
+		if c.Old != nil && c.Old.ID == c.New.ID && c.Old.Partition(index) == s {
+			continue
+		}
+		if !holds(s, m.cfg.NodeID) {
+			if c.Old != nil {
+				m.drop(c.New, index)
+			}
+			continue
+		}
+		p := m.held(c.New, index)
+		if p == nil {
+			if settings == nil {
+				s := m.cfg.Settings(img, c.New.Name)
+				settings = &s
+			}
+			p = m.open(c.New, index, *settings)
+		}
+		if err := p.apply(s); err != nil {
+			m.cfg.Logger.Error("can't lead partition", "topic", p.topic, "partition", p.index, "leader_epoch", s.LeaderEpoch, "error", err)
+		}
+		if p.failure == nil {
+			// Visible only now: a request that finds it finds it led.
+			m.mu.Lock()
+			m.partitions[topicPartition{c.New.Name, index}] = p
+			m.mu.Unlock()
+		}
+	}
+}
+
+func holds(p *image.Partition, node int32) bool {
+	for _, r := range p.Replicas {
+		if r == node {
+			return true
+		}
+	}
+	return false
+}
+
+// held is the partition as it is held for this very topic, or nil.
+func (m *Manager) held(t *image.Topic, index int32) *Partition {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	if p := m.partitions[topicPartition{t.Name, index}]; p != nil && p.topicID == t.ID && p.failure == nil {
+		return p
+	}
+	return nil
+}
+
+// open makes a partition with its log. Trouble with the log is kept in the partition, which then
+// answers KAFKA_STORAGE_ERROR.
+func (m *Manager) open(t *image.Topic, index int32, settings Settings) *Partition {
+	p := newPartition(m.cfg.NodeID, t.Name, t.ID, index)
+	p.minInsyncReplicas.Store(settings.MinInsyncReplicas)
+	l, err := m.openLog(t, index, settings.Log)
+	if err != nil {
+		m.cfg.Logger.Error("can't open log", "topic", t.Name, "partition", index, "error", err)
+		p.failure = storageError(err)
+		m.mu.Lock()
+		m.partitions[topicPartition{t.Name, index}] = p
+		m.mu.Unlock()
+		return p
+	}
+	p.log = l
+	return p
+}
+
+func (m *Manager) openLog(t *image.Topic, index int32, cfg commitlog.Config) (*commitlog.Log, error) {
+	if l, ok := m.cfg.Logs.Get(t.Name, index); ok && l.TopicID() != t.ID {
+		// The topic was deleted, and made again, while this broker was away.
+		if err := m.cfg.Logs.Delete(t.Name, index); err != nil {
+			return nil, fmt.Errorf("delete log of a former topic: %w", err)
+		}
+	}
+	l, err := m.cfg.Logs.Create(t.Name, index, t.ID, cfg)
+	if err != nil {
+		return nil, err
+	}
+	l.UpdateConfig(cfg) // A log that was loaded at start has the settings of then.
+	return l, nil
+}
+
+// storageError makes any trouble with a log one that clients understand.
+func storageError(err error) error {
+	if errors.Is(err, kerr.KafkaStorageError) {
+		return err
+	}
+	return kerror.Wrap(kerr.KafkaStorageError, err)
+}
+
+// drop ends a partition that is deleted, or no longer assigned to this broker.
+func (m *Manager) drop(t *image.Topic, index int32) {
+	key := topicPartition{t.Name, index}
+	m.mu.Lock()
+	p := m.partitions[key]
+	if p == nil || p.topicID != t.ID {
+		m.mu.Unlock()
+		return
+	}
+	delete(m.partitions, key)
+	m.mu.Unlock()
+	p.retire()
+	if p.log == nil {
+		return
+	}
+	if err := m.cfg.Logs.Delete(t.Name, index); err != nil {
+		m.cfg.Logger.Error("can't delete log", "topic", t.Name, "partition", index, "error", err)
+	}
+}
+
+// reconfigure hands changed settings to the logs.
+func (m *Manager) reconfigure(img *image.Image, delta *image.Delta) {
+	for _, c := range delta.Configs {
+		switch c.Resource.Type {
+		case image.ResourceTopic:
+			m.reconfigureTopic(img, c.Resource.Name)
+		case image.ResourceBroker:
+			if c.Resource.Name == "" || c.Resource.Name == fmt.Sprint(m.cfg.NodeID) {
+				for t := range img.Topics() {
+					m.reconfigureTopic(img, t.Name)
+				}
+				return
+			}
+		}
+	}
+}
+
+func (m *Manager) reconfigureTopic(img *image.Image, topic string) {
+	t := img.Topic(topic)
+	if t == nil {
+		return
+	}
+	settings := m.cfg.Settings(img, topic)
+	for index := range t.Partitions() {
+		if p := m.held(t, index); p != nil {
+			p.minInsyncReplicas.Store(settings.MinInsyncReplicas)
+			p.log.UpdateConfig(settings.Log)
+		}
+	}
+}
+
+// SetAsideStrays renames the logs that belong to no partition of this broker. It is due once the
+// image is known to be complete: after this broker's registration came back in it.
+func (m *Manager) SetAsideStrays() {
+	img := m.image.Load()
+	for _, l := range m.cfg.Logs.Logs() {
+		t := img.Topic(l.Topic())
+		if t != nil && t.ID == l.TopicID() {
+			if p := t.Partition(l.Partition()); p != nil && holds(p, m.cfg.NodeID) {
+				continue
+			}
+		}
+		m.cfg.Logger.Warn("setting aside a log of no known partition", "topic", l.Topic(), "partition", l.Partition())
+		if err := m.cfg.Logs.SetAsideStray(l.Topic(), l.Partition()); err != nil {
+			m.cfg.Logger.Error("can't set log aside", "topic", l.Topic(), "partition", l.Partition(), "error", err)
+		}
+	}
+}
+
+// Close wakes everyone who waits and drops all partitions; the logs stay as they are.
+func (m *Manager) Close() {
+	m.mu.Lock()
+	partitions := m.partitions
+	m.partitions = make(map[topicPartition]*Partition)
+	m.mu.Unlock()
+	for _, p := range partitions {
+		p.retire()
+	}
+}

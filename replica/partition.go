@@ -1,0 +1,188 @@
+package replica
+
+import (
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/twmb/franz-go/pkg/kerr"
+
+	"github.com/ottla/ottla/controller/image"
+	"github.com/ottla/ottla/internal/kerror"
+	commitlog "github.com/ottla/ottla/log"
+)
+
+// notLeading is Partition.leading while this broker doesn't lead.
+const notLeading = -1
+
+// Partition is one partition's replica on this broker. Coordinators use the one they lead as
+// their log (package coordinator/shard declares what they need of it).
+type Partition struct {
+	topic   string
+	topicID image.ID
+	index   int32
+	nodeID  int32
+
+	// log is nil, and failure set, if the log can't be used. Fixed at creation.
+	log     *commitlog.Log
+	failure error
+
+	// minInsyncReplicas is the topic's min.insync.replicas.
+	minInsyncReplicas atomic.Int32
+
+	// mu guards state. It is held for reading across an append, so that leadership can't move
+	// between the decision to append and the append.
+	mu    sync.RWMutex
+	state state
+
+	// leading is the leader epoch while this broker leads, else notLeading; it follows state, and is
+	// what waiters compare without mu.
+	leading atomic.Int32
+	// changes counts changes of state.
+	changes atomic.Uint64
+
+	// positions serializes moves of the high watermark.
+	// Invariant: logStartOffset <= lastStableOffset <= highWatermark <= logEndOffset.
+	positions sync.Mutex
+	// uncommittedBytes is what was appended since the high watermark last moved; guarded by positions.
+	uncommittedBytes int64
+
+	// readers wait for an upper bound to move, commits for the high watermark to pass an offset.
+	readers, commits waitList
+}
+
+// state is what the cluster metadata says of a partition.
+type state struct {
+	leader         int32
+	leaderEpoch    int32
+	partitionEpoch int32
+	replicas, isr  []int32
+	deleted        bool
+}
+
+func newPartition(nodeID int32, topic string, id image.ID, index int32) *Partition {
+	p := &Partition{topic: topic, topicID: id, index: index, nodeID: nodeID}
+	p.state = state{leader: image.NoLeader, leaderEpoch: -1, partitionEpoch: -1}
+	p.leading.Store(notLeading)
+	return p
+}
+
+// Topic is the topic's name, Index the partition's number, TopicID the topic's id.
+func (p *Partition) Topic() string     { return p.topic }
+func (p *Partition) Index() int32      { return p.index }
+func (p *Partition) TopicID() image.ID { return p.topicID }
+
+// apply takes what the metadata says now. Older news than what is known is ignored.
+func (p *Partition) apply(s *image.Partition) error {
+	p.mu.Lock()
+	old := p.state
+	if old.deleted || s.PartitionEpoch < old.partitionEpoch || s.LeaderEpoch < old.leaderEpoch {
+		p.mu.Unlock()
+		return nil
+	}
+	p.state = state{leader: s.Leader, leaderEpoch: s.LeaderEpoch, partitionEpoch: s.PartitionEpoch,
+		replicas: s.Replicas, isr: s.ISR}
+	var err error
+	leading := int32(notLeading)
+	if s.Leader == p.nodeID && p.failure == nil {
+		leading = s.LeaderEpoch
+		if old.leader != p.nodeID || old.leaderEpoch != s.LeaderEpoch {
+			// The epoch starts at the log end, before its first append (KIP-101).
+			err = p.log.AssignEpoch(s.LeaderEpoch, p.log.LogEndOffset())
+		}
+		if err != nil {
+			leading = notLeading
+		}
+	}
+	p.leading.Store(leading)
+	p.changes.Add(1)
+	if leading != notLeading {
+		p.advance(0)
+	}
+	p.mu.Unlock()
+	p.stateChanged()
+	return err
+}
+
+// retire ends the partition: every waiter is woken, and later calls fail.
+func (p *Partition) retire() {
+	p.mu.Lock()
+	p.state.deleted = true
+	p.state.leader = image.NoLeader
+	p.leading.Store(notLeading)
+	p.changes.Add(1)
+	p.mu.Unlock()
+	p.stateChanged()
+}
+
+// checkLeader tells whether this broker leads, in the epoch that the client believes in.
+// Requires: p.mu held.
+func (p *Partition) checkLeader(currentLeaderEpoch int32) error {
+	if p.failure != nil {
+		return p.failure
+	}
+	if currentLeaderEpoch != NoLeaderEpoch {
+		if currentLeaderEpoch < p.state.leaderEpoch {
+			return kerr.FencedLeaderEpoch
+		}
+		if currentLeaderEpoch > p.state.leaderEpoch {
+			return kerr.UnknownLeaderEpoch
+		}
+	}
+	if p.leading.Load() == notLeading {
+		return kerr.NotLeaderForPartition
+	}
+	return nil
+}
+
+// checkReplicas refuses an acks=all append to an ISR that is too small. Like Kafka, a topic with
+// fewer replicas than min.insync.replicas needs all of them only. Requires: p.mu held.
+func (p *Partition) checkReplicas() error {
+	need := min(int(p.minInsyncReplicas.Load()), len(p.state.replicas))
+	if len(p.state.isr) < need {
+		return kerror.New(kerr.NotEnoughReplicas, "The size of the current ISR is %d, and min.insync.replicas of %s-%d asks for %d",
+			len(p.state.isr), p.topic, p.index, need)
+	}
+	return nil
+}
+
+// committable is the smallest log end offset of the in-sync replicas (KIP-497, KIP-966).
+// Requires: p.mu held, this broker leads.
+func (p *Partition) committable() int64 {
+	if len(p.state.isr) > 1 && slices.Contains(p.state.isr, p.nodeID) {
+		// The other replicas' progress isn't known to this broker: nothing more is committed.
+		return p.log.HighWatermark()
+	}
+	return p.log.LogEndOffset()
+}
+
+// advance moves the high watermark as far as the in-sync replicas allow, after appendedBytes were
+// written, and wakes who waited for it. Requires: p.mu held, this broker leads.
+func (p *Partition) advance(appendedBytes int) {
+	p.positions.Lock()
+	p.uncommittedBytes += int64(appendedBytes)
+	before := p.log.HighWatermark()
+	stableBefore := p.log.LastStableOffset()
+	after := before
+	if to := p.committable(); to > before {
+		after = p.log.SetHighWatermark(to)
+	}
+	stable := p.log.LastStableOffset()
+	var committedBytes int64
+	if after > before || after == p.log.LogEndOffset() {
+		// The second case: a concurrent append moved the high watermark past ours too.
+		committedBytes, p.uncommittedBytes = p.uncommittedBytes, 0
+	}
+	p.positions.Unlock()
+	if after > before || stable > stableBefore || appendedBytes > 0 {
+		p.wakeReaders(moved{
+			highWatermark: after, lastStableOffset: stable, logEndOffset: p.log.LogEndOffset(),
+			committedBytes: committedBytes, appendedBytes: int64(appendedBytes),
+			// A transaction that ended frees bytes that nobody counted.
+			stableJumped: stable != after || stableBefore != before,
+		})
+	}
+	if after > before {
+		p.wakeCommits(after)
+	}
+}
