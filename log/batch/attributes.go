@@ -81,10 +81,12 @@ func (a Attributes) IsControl() bool { return a&controlFlag != 0 }
 // cleaner set.
 func (a Attributes) HasDeleteHorizon() bool { return a&deleteHorizonFlag != 0 }
 
-// withTimestampType returns a with the timestamp type replaced.
+// withTimestampType returns a with the timestamp type replaced, and without the bits that
+// mean nothing, as Kafka does it.
 func (a Attributes) withTimestampType(t TimestampType) Attributes {
+	a &= codecMask | transactionalFlag | controlFlag | deleteHorizonFlag
 	if t == LogAppendTime {
-		return a | logAppendTimeFlag
+		a |= logAppendTimeFlag
 	}
-	return a &^ logAppendTimeFlag
+	return a
 }

@@ -69,10 +69,10 @@ func (b *Batch) SetLeaderEpoch(epoch int32) {
 // SetMaxTimestamp replaces timestamp type and max timestamp (ms) and computes the CRC again,
 // unless both are what they were. Requires: magic 2.
 func (b *Batch) SetMaxTimestamp(t TimestampType, maxTimestamp int64) {
-	attributes := b.Attributes.withTimestampType(t)
-	if attributes == b.Attributes && maxTimestamp == b.MaxTimestamp {
+	if b.Attributes.TimestampType() == t && maxTimestamp == b.MaxTimestamp {
 		return
 	}
+	attributes := b.Attributes.withTimestampType(t)
 	b.Attributes, b.MaxTimestamp = attributes, maxTimestamp
 	binary.BigEndian.PutUint16(b.raw[posAttributes:], uint16(attributes))
 	binary.BigEndian.PutUint64(b.raw[posMaxTimestamp:], uint64(maxTimestamp))

@@ -2,6 +2,7 @@ package batch
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"sync"
 
@@ -69,7 +70,7 @@ func (c *Codecs) open(codec Codec, src []byte) (decompressor, error) {
 }
 
 func unknownCodec(codec Codec) error {
-	return kerror.New(kerr.UnknownServerError, "Unknown compression type id: %d", uint8(codec))
+	return decompressError(fmt.Errorf("unknown compression type id: %d", uint8(codec)))
 }
 
 // Decompress appends the decompressed src to dst. More than maxBytes is CORRUPT_MESSAGE.

@@ -14,10 +14,12 @@ import (
 // gzipLevels is the number of levels: the default (-1), 0 and 1 to 9.
 const gzipLevels = 11
 
-// gzipReader reads a gzip stream (RFC 1952), several members too.
+// gzipReader reads a gzip stream (RFC 1952), several members too. What follows the last member
+// and isn't one is ignored, as Java's GZIPInputStream does.
 type gzipReader struct {
-	src bytes.Reader
-	gz  *gzip.Reader
+	src  bytes.Reader
+	gz   *gzip.Reader
+	done bool
 }
 
 func (c *Codecs) openGzip(src []byte) (decompressor, error) {
@@ -26,20 +28,32 @@ func (c *Codecs) openGzip(src []byte) (decompressor, error) {
 		r = &gzipReader{gz: new(gzip.Reader)}
 	}
 	r.src.Reset(src)
+	r.done = false
 	if err := r.gz.Reset(&r.src); err != nil {
 		r.release(c)
 		return nil, decompressError(err)
 	}
+	r.gz.Multistream(false)
 	return r, nil
 }
 
 // Read implements io.Reader.
 func (r *gzipReader) Read(p []byte) (int, error) {
-	n, err := r.gz.Read(p)
-	if err != nil && !errors.Is(err, io.EOF) {
-		err = decompressError(err)
+	for !r.done {
+		n, err := r.gz.Read(p)
+		switch {
+		case err == nil:
+			return n, nil
+		case !errors.Is(err, io.EOF):
+			return n, decompressError(err)
+		}
+		r.done = r.gz.Reset(&r.src) != nil // The end, or no further member.
+		r.gz.Multistream(false)
+		if n > 0 {
+			return n, nil
+		}
 	}
-	return n, err
+	return 0, io.EOF
 }
 
 func (r *gzipReader) release(c *Codecs) {

@@ -3,6 +3,7 @@ package batch
 import (
 	"encoding/binary"
 	"errors"
+	"fmt"
 
 	"github.com/twmb/franz-go/pkg/kerr"
 
@@ -17,6 +18,9 @@ const (
 	HeaderSize = 61
 	// PeekSize is what ParseSize needs: everything up to the magic byte.
 	PeekSize = 17
+
+	// minLength is the smallest length field that Kafka takes for any magic.
+	minLength = 14
 
 	posBaseOffset      = 0
 	posLength          = 8
@@ -53,14 +57,15 @@ const (
 // stopped in the middle.
 var ErrTruncated = errors.New("batch: bytes end inside a batch")
 
-// corrupt returns a CORRUPT_MESSAGE error.
+// corrupt returns a CORRUPT_MESSAGE error. Kafka answers the code alone, so that the detail is
+// a cause, for the log.
 func corrupt(format string, args ...any) error {
-	return kerror.New(kerr.CorruptMessage, format, args...)
+	return kerror.Wrap(kerr.CorruptMessage, fmt.Errorf(format, args...))
 }
 
-// invalid returns an INVALID_RECORD error.
+// invalid returns an INVALID_RECORD error, with a detail as corrupt does.
 func invalid(format string, args ...any) error {
-	return kerror.New(kerr.InvalidRecord, format, args...)
+	return kerror.Wrap(kerr.InvalidRecord, fmt.Errorf(format, args...))
 }
 
 // Header is the decoded head of a batch. For magic 0 and 1 the fields that the format lacks
@@ -89,12 +94,15 @@ func ParseSize(b []byte) (sizeBytes int, magic int8, err error) {
 		return 0, 0, ErrTruncated
 	}
 	length := int32(binary.BigEndian.Uint32(b[posLength:]))
+	if length < minLength {
+		return 0, 0, corrupt("Record size %d is less than the minimum record overhead (%d)", length, minLength)
+	}
 	magic = int8(b[posMagic])
 	if magic < MagicV0 || magic > MagicV2 {
 		return 0, 0, corrupt("Invalid magic found in record: %d", magic)
 	}
-	if smallest := int32(minSize(magic) - LogOverhead); length < smallest {
-		return 0, 0, corrupt("Record size %d is less than the minimum record overhead (%d)", length, smallest)
+	if length < int32(minSize(magic)-LogOverhead) {
+		return 0, 0, corrupt("Record batch is corrupt (the size %d is smaller than the minimum of magic %d)", length, magic)
 	}
 	return int(length) + LogOverhead, magic, nil
 }

@@ -148,7 +148,7 @@ func (r *legacyReader) next(rec *Record, failed *error) bool {
 	}
 	*rec = Record{
 		Offset: b.BaseOffset + r.shift, Timestamp: b.BaseTimestamp, Sequence: NoSequence,
-		SizeBytes: len(b.raw), Key: key, Value: value,
+		SizeBytes: len(b.raw), Key: key, Value: value, KeySize: fieldSize(key), ValueSize: fieldSize(value),
 	}
 	if r.outer.Attributes.TimestampType() == LogAppendTime {
 		rec.Timestamp = r.outer.BaseTimestamp

@@ -10,6 +10,9 @@ type Record struct {
 	SizeBytes int    // encoded size, with the length
 	Key       []byte // nil: null
 	Value     []byte // nil: null
+	// KeySize and ValueSize are in bytes, negative for null; Skim sets them though it may leave
+	// Key and Value out.
+	KeySize, ValueSize int32
 
 	numHeaders int
 	headers    []byte // encoded; decodeRecord has checked them
@@ -20,6 +23,9 @@ type RecordHeader struct {
 	Key   string
 	Value []byte // nil: null
 }
+
+// HasKey tells whether the key isn't null.
+func (r *Record) HasKey() bool { return r.KeySize >= 0 }
 
 // NumHeaders is the number of headers.
 func (r *Record) NumHeaders() int { return r.numHeaders }
@@ -96,6 +102,7 @@ func decodeRecord(h *Header, body []byte, rec *Record) error {
 	if len(b) != 0 {
 		return invalid("Invalid record size: expected to read %d bytes in record payload, but instead read %d", size, size-len(b))
 	}
+	rec.KeySize, rec.ValueSize = fieldSize(rec.Key), fieldSize(rec.Value)
 	rec.place(h, timestampDelta, offsetDelta)
 	rec.SizeBytes = size + sizeVarint(int32(size))
 	return nil
@@ -112,6 +119,14 @@ func (r *Record) place(h *Header, timestampDelta int64, offsetDelta int32) {
 	if h.BaseSequence >= 0 {
 		r.Sequence = IncrementSequence(h.BaseSequence, offsetDelta)
 	}
+}
+
+// fieldSize is the size of a field, -1 for null.
+func fieldSize(field []byte) int32 {
+	if field == nil {
+		return -1
+	}
+	return int32(len(field))
 }
 
 // takeBytes splits b after a field with a varint length; a negative length is null.

@@ -1,7 +1,7 @@
 package batch
 
-// Skim is Next without keeping keys and values: rec.Key and rec.Value are empty but not nil
-// if the record has them, headers are left out. Memory stays at one window however large the
+// Skim is Next without keeping keys and values: KeySize and ValueSize tell of them, headers are
+// left out. Memory stays at one window however large the
 // records are. Like Kafka's skip-key-value iterator it takes the fields' word over the
 // record's length, which Next compares. Requires: magic 2.
 func (r *RecordReader) Skim(rec *Record) bool {
@@ -19,7 +19,7 @@ func (r *RecordReader) Skim(rec *Record) bool {
 		return r.fail(err)
 	}
 	rec.SizeBytes = size + sizeVarint(int32(size))
-	rec.numHeaders, rec.headers = 0, nil
+	rec.Key, rec.Value, rec.numHeaders, rec.headers = nil, nil, 0, nil
 	return r.done()
 }
 
@@ -37,10 +37,10 @@ func (r *RecordReader) skimBody(rec *Record) error {
 	if !ok {
 		return invalid(errStructure)
 	}
-	if rec.Key, ok = s.skipField(); !ok {
+	if rec.KeySize, ok = s.skipField(); !ok {
 		return invalid(errStructure)
 	}
-	if rec.Value, ok = s.skipField(); !ok {
+	if rec.ValueSize, ok = s.skipField(); !ok {
 		return invalid(errStructure)
 	}
 	numHeaders, ok := s.varint()
@@ -69,14 +69,11 @@ func (r *RecordReader) skimBody(rec *Record) error {
 	return nil
 }
 
-// skipField walks over a field and returns nil if it is null, else an empty slice.
-func (s *stream) skipField() (present []byte, ok bool) {
-	size, ok := s.varint()
-	if !ok {
-		return nil, false
+// skipField walks over a field and returns its size, negative for null.
+func (s *stream) skipField() (size int32, ok bool) {
+	size, ok = s.varint()
+	if !ok || size < 0 {
+		return size, ok
 	}
-	if size < 0 {
-		return nil, true
-	}
-	return []byte{}, s.skip(int(size))
+	return size, s.skip(int(size))
 }

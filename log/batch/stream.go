@@ -3,10 +3,6 @@ package batch
 import (
 	"errors"
 	"io"
-
-	"github.com/twmb/franz-go/pkg/kerr"
-
-	"github.com/ottla/ottla/internal/kerror"
 )
 
 // streamBufferBytes is the size of a stream's window onto decompressed data.
@@ -61,7 +57,7 @@ func (s *stream) read() {
 	s.end += n
 	s.left -= int64(n)
 	if s.left < 0 {
-		err = kerror.New(kerr.CorruptMessage, "Decompressed records exceed the limit")
+		err = corrupt("decompressed records exceed the limit")
 	}
 	if err == nil {
 		return

@@ -1,119 +1,165 @@
 package producer
 
-import "github.com/ottla/ottla/log/batch"
+import (
+	"cmp"
+	"slices"
+
+	"github.com/ottla/ottla/log/batch"
+)
+
+// DefaultMaxProducers is used if Config.MaxProducers is 0.
+const DefaultMaxProducers = 100_000
 
 // Config bounds a State.
 type Config struct {
-	Topic     string // named in messages
+	// Topic and Partition are named in messages.
+	Topic     string
 	Partition int32
-	// ExpirationMs is producer.id.expiration.ms.
+	// ExpirationMs is producer.id.expiration.ms. It also bounds unanswered verifications.
 	ExpirationMs int64
-	// VerificationExpirationMs is how long an unanswered verification is kept.
-	VerificationExpirationMs int64
 	// VerificationEnabled is transaction.partition.verification.enable.
 	VerificationEnabled bool
+	// MaxProducers bounds the producers remembered: above it, those silent for longest and
+	// without a transaction are forgotten as if they had expired. 0: DefaultMaxProducers. Kafka
+	// has no bound.
+	MaxProducers int
 }
 
 // State is the producer state of one partition.
-type State struct{ cfg Config }
-
-// New returns an empty state.
-func New(cfg Config) *State { return &State{cfg: cfg} }
-
-// Origin says who appends; only OriginClient is held to sequence numbers.
-type Origin uint8
-
-// The origins of a batch.
-const (
-	OriginClient Origin = iota
-	OriginCoordinator
-	OriginReplication
-)
-
-// BatchMetadata is one remembered batch.
-type BatchMetadata struct {
-	LastSequence int32
-	OffsetDelta  int32
-	LastOffset   int64
-	Timestamp    int64 // ms
+type State struct {
+	cfg       Config
+	producers map[int64]entry
+	// ongoing are the open transactions by first offset.
+	// Invariant: a producer is in it if and only if its entry's txnFirstOffset is set, and
+	// equal to it.
+	ongoing []openTxn
+	// unreplicated are transactions whose marker may lie at or above the high watermark, by
+	// first offset.
+	unreplicated []endedTxn
+	// mapEndOffset is the offset after the last batch taken in.
+	mapEndOffset  int64
+	verifications map[int64]verification
+	lastGuard     Guard
 }
 
-// FirstOffset is the offset of the batch's first record.
-func (m BatchMetadata) FirstOffset() int64 { return m.LastOffset - int64(m.OffsetDelta) }
-
-// FirstSequence is the sequence number of the batch's first record.
-func (m BatchMetadata) FirstSequence() int32 {
-	return batch.DecrementSequence(m.LastSequence, m.OffsetDelta)
+// openTxn is a transaction without its marker yet.
+type openTxn struct {
+	firstOffset int64
+	producerID  int64
 }
 
-// Decision is what Check says about a batch that may be appended.
-type Decision struct {
-	// Duplicate is set if the batch is in the log already: answer its offsets, append nothing.
-	Duplicate   bool
-	DuplicateOf BatchMetadata
+// endedTxn is a transaction with its marker.
+type endedTxn struct {
+	firstOffset int64
+	lastOffset  int64 // the marker's
 }
 
-// Check decides whether b, not yet in the log, may be appended. Errors:
-// OUT_OF_ORDER_SEQUENCE_NUMBER, INVALID_PRODUCER_EPOCH, INVALID_TXN_STATE,
-// TRANSACTION_COORDINATOR_FENCED. Nothing is changed. Batches without a producer id pass.
-func (s *State) Check(b *batch.Batch, origin Origin) (Decision, error) { panic("unwritten") }
-
-// CompletedTxn is a transaction that a marker ended.
-type CompletedTxn struct {
-	ProducerID  int64
-	FirstOffset int64
-	LastOffset  int64 // the marker's
-	Aborted     bool
-	// LastStableOffset is the one after the transaction, for the .txnindex entry.
-	LastStableOffset int64
+// New returns an empty state that ends at offset 0.
+func New(cfg Config) *State {
+	if cfg.MaxProducers == 0 {
+		cfg.MaxProducers = DefaultMaxProducers
+	}
+	return &State{cfg: cfg, producers: map[int64]entry{}, verifications: map[int64]verification{}}
 }
 
-// Replay takes b, whose offsets are final, into the state. If it holds a marker that ends a
-// transaction the second result is true. now bounds nothing; timestamps come from the batch.
-func (s *State) Replay(b *batch.Batch) (CompletedTxn, bool, error) { panic("unwritten") }
+// SetExpirationMs changes producer.id.expiration.ms, which is dynamic.
+func (s *State) SetExpirationMs(ms int64) { s.cfg.ExpirationMs = ms }
 
-// MapEndOffset is the offset after the last batch taken in.
-func (s *State) MapEndOffset() int64 { panic("unwritten") }
+// SetVerificationEnabled changes transaction.partition.verification.enable, which is dynamic.
+func (s *State) SetVerificationEnabled(on bool) { s.cfg.VerificationEnabled = on }
 
-// SetMapEndOffset moves it past batches without a producer id.
-func (s *State) SetMapEndOffset(offset int64) { panic("unwritten") }
+// Len is the number of producers remembered.
+func (s *State) Len() int { return len(s.producers) }
+
+// MapEndOffset is the offset after the last batch taken in: where replay goes on, and the name
+// of a snapshot taken now.
+func (s *State) MapEndOffset() int64 { return s.mapEndOffset }
+
+// SetMapEndOffset moves it, past batches without a producer id.
+func (s *State) SetMapEndOffset(offset int64) { s.mapEndOffset = offset }
 
 // FirstUnstableOffset is the first offset of the oldest transaction that is open, or ended
 // above the high watermark; ok is false if there is none.
-func (s *State) FirstUnstableOffset() (offset int64, ok bool) { panic("unwritten") }
+func (s *State) FirstUnstableOffset() (offset int64, ok bool) {
+	switch {
+	case len(s.ongoing) == 0 && len(s.unreplicated) == 0:
+		return 0, false
+	case len(s.ongoing) == 0:
+		return s.unreplicated[0].firstOffset, true
+	case len(s.unreplicated) == 0:
+		return s.ongoing[0].firstOffset, true
+	}
+	return min(s.ongoing[0].firstOffset, s.unreplicated[0].firstOffset), true
+}
 
 // OnHighWatermark forgets ended transactions whose marker lies below the high watermark.
-func (s *State) OnHighWatermark(highWatermark int64) { panic("unwritten") }
-
-// Expire forgets producers that were silent for Config.ExpirationMs and have no open
-// transaction. It returns how many.
-func (s *State) Expire(nowMs int64) int { panic("unwritten") }
-
-// TruncateFullyAndStartAt forgets everything; the map ends at offset.
-func (s *State) TruncateFullyAndStartAt(offset int64) { panic("unwritten") }
+func (s *State) OnHighWatermark(highWatermark int64) {
+	s.unreplicated = slices.DeleteFunc(s.unreplicated, func(t endedTxn) bool { return t.lastOffset < highWatermark })
+}
 
 // OnLogStartOffset drops ended transactions below the new log start.
-func (s *State) OnLogStartOffset(logStartOffset int64) { panic("unwritten") }
+func (s *State) OnLogStartOffset(logStartOffset int64) {
+	s.OnHighWatermark(logStartOffset)
+	s.mapEndOffset = max(s.mapEndOffset, logStartOffset)
+}
 
-// Len is the number of producers remembered.
-func (s *State) Len() int { panic("unwritten") }
+// TruncateFullyAndStartAt forgets everything; the map ends at offset.
+func (s *State) TruncateFullyAndStartAt(offset int64) {
+	clear(s.producers)
+	s.ongoing, s.unreplicated = nil, nil
+	s.mapEndOffset = offset
+}
+
+// HasOngoingTransaction tells whether the producer, at this epoch, has a transaction open.
+func (s *State) HasOngoingTransaction(producerID int64, producerEpoch int16) bool {
+	e, ok := s.producers[producerID]
+	return ok && e.txnFirstOffset != noOffset && e.producerEpoch == producerEpoch
+}
 
 // Active is one row of DescribeProducers.
 type Active struct {
 	ProducerID            int64
 	ProducerEpoch         int16
-	LastSequence          int32
+	LastSequence          int32 // batch.NoSequence: none
 	LastTimestamp         int64 // ms
-	CoordinatorEpoch      int32
+	CoordinatorEpoch      int32 // -1: none
 	CurrentTxnFirstOffset int64 // -1: none
 }
 
 // ActiveProducers lists the producers by id.
-func (s *State) ActiveProducers() []Active { panic("unwritten") }
+func (s *State) ActiveProducers() []Active {
+	all := make([]Active, 0, len(s.producers))
+	for id, e := range s.producers {
+		all = append(all, Active{
+			ProducerID: id, ProducerEpoch: e.producerEpoch, LastSequence: e.lastSequence(),
+			LastTimestamp: e.lastTimestamp, CoordinatorEpoch: e.coordinatorEpoch,
+			CurrentTxnFirstOffset: e.txnFirstOffset,
+		})
+	}
+	slices.SortFunc(all, func(a, b Active) int { return cmp.Compare(a.ProducerID, b.ProducerID) })
+	return all
+}
 
-// AppendSnapshot appends the .snapshot file of the state to dst.
-func (s *State) AppendSnapshot(dst []byte) []byte { panic("unwritten") }
+// lookup returns the producer's entry, or one of which nothing is known.
+func (s *State) lookup(producerID int64) entry {
+	if e, ok := s.producers[producerID]; ok {
+		return e
+	}
+	return newEntry()
+}
 
-// LoadSnapshot replaces the state by a .snapshot file whose name says offset. Producers
-// expired at nowMs are left out.
-func (s *State) LoadSnapshot(file []byte, offset, nowMs int64) error { panic("unwritten") }
+// store keeps the producer's entry.
+func (s *State) store(producerID int64, e entry) {
+	s.producers[producerID] = e
+	if len(s.producers) > s.cfg.MaxProducers {
+		s.evict(producerID)
+	}
+}
+
+// metadata is what is remembered of a data batch.
+func metadata(b *batch.Batch) BatchMetadata {
+	return BatchMetadata{
+		LastSequence: b.LastSequence(), OffsetDelta: b.LastOffsetDelta,
+		LastOffset: b.LastOffset(), Timestamp: b.MaxTimestamp,
+	}
+}
