@@ -73,3 +73,20 @@ const pieceLen = 128
 func (l partitionList) len() int { return l.n }
 
 func (l partitionList) at(i int) *Partition { return l.pieces[i/pieceLen][i%pieceLen] }
+
+// with returns a list in which entry i is p; i may be the list's length.
+func (l partitionList) with(i int, p *Partition) partitionList {
+	k := i / pieceLen
+	pieces := append([][]*Partition(nil), l.pieces...)
+	if k == len(pieces) {
+		pieces = append(pieces, nil)
+	}
+	piece := append([]*Partition(nil), pieces[k]...)
+	if i%pieceLen == len(piece) {
+		piece = append(piece, p)
+	} else {
+		piece[i%pieceLen] = p
+	}
+	pieces[k] = piece
+	return partitionList{pieces: pieces, n: max(l.n, i+1)}
+}
