@@ -89,7 +89,8 @@ func (r *Request) Proceed() { r.slot.Proceed() }
 // afterwards. A request that is parked for long calls it.
 func (r *Request) ReleaseFrame() { r.slot.ReleaseFrame() }
 
-// OnClose registers f to run, once, if the connection dies before the request is completed.
+// OnClose registers f to run, once, if the connection dies before the request is completed. The
+// request must be completed nevertheless, by f or later: until then it holds its memory.
 func (r *Request) OnClose(f func()) { r.slot.OnClose(f) }
 
 // Handler answers requests. ServeRequest is called in request order, never twice at once for one

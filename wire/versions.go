@@ -33,7 +33,6 @@ type apiRow struct {
 	roles    Role
 }
 
-
 // apiRows is constant data; never written.
 var apiRows = [...]apiRow{
 	{0, "Produce", 3, 0, 13, 9, RoleBroker},

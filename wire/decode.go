@@ -1,0 +1,48 @@
+package wire
+
+import (
+	"fmt"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+)
+
+const (
+	// decodeFactor is how much more than its frame a request's decoded form may take in memory. The
+	// most that a sensible request needs is about 11 (DescribeConfigs of many resources with short
+	// names); what kmsg can be made to allocate by counts alone is beyond 32.
+	decodeFactor = 16
+	// decodeFloor is what a decoded form may take whatever the size of its frame, in bytes.
+	decodeFloor = 64 << 10
+	// decodeCeiling is the most that a decoded form may take beside the bytes of its frame.
+	decodeCeiling = 128 << 20
+)
+
+// frameCost is what a frame of the given size is charged to the memory budget. Produce is nearly
+// all records, which aren't copied; other requests may take decodeFactor times their size.
+func frameCost(key int16, size int) int64 {
+	if key == keyProduce {
+		return int64(size)
+	}
+	return min(int64(size)*decodeFactor, int64(size)+decodeCeiling)
+}
+
+// decodeBody decodes a request's body, whose version must be one that can be served. The request's
+// byte slices borrow body. The body's lengths and counts are checked before anything is allocated.
+func decodeBody(key, version int16, body []byte) (kmsg.Request, error) {
+	size, err := decodedSize(key, version, body)
+	if err != nil {
+		return nil, err
+	}
+	if size > decodeFloor && size > min(int64(len(body))*decodeFactor, int64(len(body))+decodeCeiling) {
+		return nil, fmt.Errorf("its %d bytes would take %d bytes of memory", len(body), size)
+	}
+	req := kmsg.RequestForKey(key)
+	if req == nil {
+		return nil, fmt.Errorf("api key %d is unknown", key)
+	}
+	req.SetVersion(version)
+	if err := req.ReadFrom(body); err != nil {
+		return nil, err
+	}
+	return req, nil
+}

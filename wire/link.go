@@ -1,0 +1,473 @@
+package wire
+
+import (
+	"encoding/binary"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/ottla/ottla/internal/buf"
+	"github.com/twmb/franz-go/pkg/kmsg"
+)
+
+// socket is the side of a transport that a link uses. No method blocks.
+type socket interface {
+	// push takes a reply's chunks into the queue of what is to be sent. It is called with link.mu
+	// held, in order, and doesn't send.
+	push(r *reply)
+	// flush sends what it can of the queue and arranges for the rest. It calls link.flushed after
+	// it sent something and link.mu must not be held.
+	flush()
+	// unsent is the number of bytes in the queue.
+	unsent() int
+	// resume arranges for link.resume to be called on the goroutine that reads.
+	resume()
+	// close arranges for the socket to be closed and link.die to be called.
+	close()
+}
+
+// link joins a connection's machine with its transport, the memory budget and the goroutine that
+// runs its requests.
+//
+// The goroutine that reads calls received, space, filled, resume, end and die; no two of these run at
+// the same time for one link.
+type link struct {
+	server  *Server
+	session *Session
+	sock    socket
+	waiter  budgetWaiter
+	// lastActive is when bytes last moved, in nanoseconds since the server's start.
+	lastActive atomic.Int64
+	// protected connections aren't closed to make room for others.
+	protected bool
+	// listener is the index of the listener; set by connTable.add.
+	listener int
+
+	mu sync.Mutex
+	// The rest is guarded by mu.
+	conn conn
+	// running: a goroutine runs the requests.
+	running bool
+	// paused: the transport doesn't read; resuming: it was asked to go on.
+	paused, resuming bool
+	// closing: the transport was asked to close; dead: it did.
+	closing, dead bool
+	// clientID is what the last request said, for the log.
+	clientID string
+	// last is the last request that was started, for the log; started says whether there was one.
+	last    Header
+	started bool
+}
+
+func newLink(s *Server, session *Session, protected bool) *link {
+	l := &link{server: s, session: session, protected: protected}
+	l.waiter.granted = l.granted
+	l.conn = newConn(connLimits{
+		maxRequestBytes: s.cfg.Limits.MaxRequestBytes,
+		queued:          s.cfg.Limits.QueuedRequests,
+		pending:         s.cfg.Limits.PendingRequests,
+	}, &s.pool, l.charge)
+	l.touch(s.cfg.Clock.Now())
+	return l
+}
+
+func (l *link) touch(now time.Time) { l.lastActive.Store(int64(now.Sub(l.server.started))) }
+
+// charge is conn.charge. Requires: l.mu held.
+func (l *link) charge(n int64) bool {
+	if l.server.budget.acquire(n, &l.waiter) {
+		return true
+	}
+	l.server.metrics.BudgetWaits.Add(1)
+	return false
+}
+
+// granted runs when the memory that the connection waits for was charged to it.
+func (l *link) granted() {
+	l.mu.Lock()
+	if l.dead || !l.conn.waiting {
+		l.mu.Unlock()
+		l.server.budget.release(l.waiter.n)
+		return
+	}
+	l.conn.Granted()
+	l.settle()
+}
+
+// received takes bytes that were read (copies).
+func (l *link) received(p []byte) {
+	now := l.server.cfg.Clock.Now()
+	l.touch(now)
+	l.server.metrics.BytesIn.Add(int64(len(p)))
+	l.mu.Lock()
+	l.conn.Feed(p, now)
+	l.settle()
+}
+
+// space is where the bytes of a frame under construction may be read to, until filled is called or
+// another method of the goroutine that reads.
+func (l *link) space() []byte {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.conn.Space()
+}
+
+// filled says that n bytes were read into space.
+func (l *link) filled(n int) {
+	now := l.server.cfg.Clock.Now()
+	l.touch(now)
+	l.server.metrics.BytesIn.Add(int64(n))
+	l.mu.Lock()
+	l.conn.Filled(n, now)
+	l.settle()
+}
+
+// reading says whether the transport should read on; if not it is resumed later.
+func (l *link) reading() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return !l.paused
+}
+
+// resume goes on with what was read before the pause.
+func (l *link) resume() {
+	l.mu.Lock()
+	l.resuming = false
+	if l.dead {
+		l.mu.Unlock()
+		return
+	}
+	if l.conn.CanFeed() {
+		l.conn.Feed(nil, l.server.cfg.Clock.Now())
+	}
+	l.paused = false
+	l.settle()
+}
+
+// end says that the client closed its side, or that the server stops: what was read is
+// answered, then the connection is closed.
+func (l *link) end() {
+	l.mu.Lock()
+	l.conn.End()
+	l.settle()
+}
+
+// unanswered says whether a request was read and isn't answered.
+func (l *link) unanswered() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return !l.conn.Idle()
+}
+
+// abort closes the connection at once.
+func (l *link) abort() {
+	l.mu.Lock()
+	l.closing = true
+	l.mu.Unlock()
+	l.sock.close()
+}
+
+// closeIfIdle closes the connection if no request of it is read and unanswered, and reports
+// whether it did.
+func (l *link) closeIfIdle() bool {
+	l.mu.Lock()
+	idle := l.conn.Idle() && !l.closing && !l.conn.waiting
+	if idle {
+		l.closing = true
+	}
+	l.mu.Unlock()
+	if idle {
+		l.sock.close()
+	}
+	return idle
+}
+
+// flushed says that the transport sent something, or that its queue is empty.
+func (l *link) flushed() {
+	l.mu.Lock()
+	l.settle()
+}
+
+// settle does what has become due after a change, and unlocks. Requires: l.mu held.
+func (l *link) settle() {
+	if l.dead {
+		l.mu.Unlock()
+		return
+	}
+	unsent := l.sock.unsent()
+	l.conn.blocked = unsent > l.server.cfg.Limits.QueuedReplyBytes
+	start := !l.running && !l.closing && l.conn.CanStart()
+	if start {
+		l.running = true
+	}
+	resume := false
+	switch reading := l.conn.Reading(); {
+	case !reading && !l.conn.CanFeed():
+		l.paused = true
+	case (!reading || l.paused) && !l.resuming:
+		l.paused, l.resuming, resume = true, true, true
+	}
+	shut := !l.closing && unsent == 0 && l.conn.Finished()
+	if shut {
+		l.closing = true
+	}
+	reason := l.conn.failure
+	l.mu.Unlock()
+
+	if start && !l.server.workers.start(l) {
+		l.mu.Lock()
+		l.running = false
+		l.mu.Unlock()
+	}
+	if resume {
+		l.sock.resume()
+	}
+	if shut {
+		if reason != nil {
+			l.server.metrics.Disconnects.Add(1)
+			l.server.reasons.log(l, reason)
+		}
+		l.sock.close()
+	}
+}
+
+// run runs requests until none may start. It is the connection's task for a worker.
+func (l *link) run() {
+	for {
+		l.mu.Lock()
+		var s *slot
+		if !l.dead && !l.closing {
+			s = l.conn.Start()
+		}
+		if s == nil {
+			l.running = false
+			l.settle()
+			return
+		}
+		s.link = l
+		frame := s.frame
+		l.settle() // Room in the queue may let the transport read on.
+		l.serve(s, frame)
+	}
+}
+
+// serve decodes a request and hands it to the handler, or completes it if it can't be.
+func (l *link) serve(s *slot, frame *buf.Buf) {
+	h, body, err := decodeHeader(frame.Bytes())
+	s.header = h
+	l.mu.Lock()
+	l.last, l.started = h, true
+	if h.ClientID != nil {
+		l.clientID = *h.ClientID
+	}
+	l.mu.Unlock()
+	if err != nil {
+		s.Complete(Reply{CloseReason: closeBecause(closeHeader, "%s", err)})
+		return
+	}
+	row := rowOf(h.Key)
+	served := h.Version >= row.min && h.Version <= row.max
+	switch {
+	case h.Key == keyApiVersions && !served:
+		b := l.server.pool.Get(0)
+		b.SetLen(len(appendUnsupportedApiVersions(b.Full()[:0], h.CorrelationID)))
+		s.complete(reply{head: b})
+		return
+	case h.Key != keyApiVersions && (!served || !l.server.cfg.Supports(l.session.Listener, h.Key, h.Version)):
+		s.Complete(Reply{CloseReason: closeBecause(closeUnsupported, "version %d of %s isn't served on this listener", h.Version, row.name)})
+		return
+	}
+	req, err := decodeBody(h.Key, h.Version, body)
+	if err != nil {
+		s.Complete(Reply{CloseReason: closeBecause(closeDecode, "the %s request can't be decoded: %s", row.name, err)})
+		return
+	}
+	l.server.metrics.requests[h.Key].Add(1)
+	l.server.cfg.Handler.ServeRequest(NewRequest(h, req, l.session, s, s.receivedAt))
+}
+
+// die runs once the transport has closed: requests that run are told, the rest is dropped.
+func (l *link) die() {
+	l.mu.Lock()
+	if l.dead {
+		l.mu.Unlock()
+		return
+	}
+	l.dead, l.closing = true, true
+	// Granted memory that hasn't arrived is given back by granted, which sees dead.
+	waiting := l.conn.waiting
+	cost := l.conn.DropInput()
+	fns, bytes := l.drop(l.conn.order.clear())
+	l.mu.Unlock()
+	if waiting {
+		l.server.budget.cancel(&l.waiter)
+	}
+	l.server.budget.release(cost + bytes)
+	for _, f := range fns {
+		f()
+	}
+	l.server.forget(l)
+}
+
+// drop marks requests as dropped and returns what is to be called and the memory to be given back
+// once l.mu is free. A request that runs keeps its frame. Requires: l.mu held.
+func (l *link) drop(slots []*slot) (fns []func(), bytes int64) {
+	for _, s := range slots {
+		if s.onClose != nil {
+			fns = append(fns, s.onClose)
+			s.onClose = nil
+		}
+		switch s.state {
+		case slotQueued:
+			s.frame.Release()
+			s.frame = nil
+			bytes += s.cost
+			s.cost = 0
+		case slotDone:
+			s.reply.release()
+		}
+		s.state = slotDropped
+	}
+	return fns, bytes
+}
+
+// Complete implements Slot.
+func (s *slot) Complete(r Reply) {
+	set := 0
+	for _, is := range [...]bool{r.Body != nil, r.Chunks != nil, r.None, r.CloseReason != nil} {
+		if is {
+			set++
+		}
+	}
+	if set > 1 {
+		panic("wire: a reply is one of a body, chunks, nothing and a reason to close")
+	}
+	switch {
+	case r.CloseReason != nil:
+		s.complete(reply{closeReason: r.CloseReason})
+	case r.None:
+		s.complete(reply{})
+	case r.Body != nil:
+		s.complete(s.encode(r.Body))
+	default:
+		s.complete(s.frameChunks(r.Chunks))
+	}
+}
+
+// encode makes a frame of a response.
+func (s *slot) encode(body kmsg.Response) reply {
+	b := s.link.server.pool.Get(0)
+	frame := appendReply(b.Full()[:0], s.header, body)
+	if len(frame) <= len(b.Full()) {
+		b.SetLen(len(frame))
+		return reply{head: b}
+	}
+	b.Release()
+	return reply{chunks: []Chunk{{Bytes: frame}}}
+}
+
+// frameChunks puts size and response header before an encoded body.
+func (s *slot) frameChunks(chunks []Chunk) reply {
+	size := 0
+	for _, c := range chunks {
+		if c.File != nil {
+			size += c.File.Len()
+		} else {
+			size += len(c.Bytes)
+		}
+	}
+	b := s.link.server.pool.Get(0)
+	head := appendResponseHeader(append(b.Full()[:0], 0, 0, 0, 0), s.header.Key, s.header.Version, s.header.CorrelationID)
+	binary.BigEndian.PutUint32(head, uint32(len(head)-4+size))
+	b.SetLen(len(head))
+	return reply{head: b, chunks: chunks}
+}
+
+// complete hands a request's reply over and sends what has become first in order.
+func (s *slot) complete(r reply) {
+	l := s.link
+	l.mu.Lock()
+	frame, bytes := s.takeFrame()
+	s.onClose = nil
+	var fns []func()
+	switch s.state {
+	case slotDropped:
+		defer r.release()
+	case slotStarted, slotProceeded:
+		s.state, s.reply = slotDone, r
+		var dropped int64
+		fns, dropped = l.emit()
+		bytes += dropped
+	default:
+		l.mu.Unlock()
+		panic("wire: a request was completed twice")
+	}
+	l.settle()
+	if frame != nil {
+		frame.Release()
+	}
+	l.server.budget.release(bytes)
+	for _, f := range fns {
+		f()
+	}
+	l.sock.flush()
+}
+
+// emit moves finished replies to the transport. Requires: l.mu held.
+func (l *link) emit() (fns []func(), bytes int64) {
+	for {
+		done, dropped := l.conn.Emit()
+		if done == nil {
+			return fns, bytes
+		}
+		l.sock.push(&done.reply)
+		if dropped != nil {
+			f, n := l.drop(dropped)
+			fns, bytes = append(fns, f...), bytes+n
+		}
+	}
+}
+
+// takeFrame takes the request's bytes from it. Requires: l.mu held.
+func (s *slot) takeFrame() (frame *buf.Buf, bytes int64) {
+	frame, bytes = s.frame, s.cost
+	s.frame, s.cost = nil, 0
+	return frame, bytes
+}
+
+// Proceed implements Slot.
+func (s *slot) Proceed() {
+	l := s.link
+	l.mu.Lock()
+	if s.state == slotStarted {
+		s.state = slotProceeded
+	}
+	l.settle()
+}
+
+// ReleaseFrame implements Slot.
+func (s *slot) ReleaseFrame() {
+	l := s.link
+	l.mu.Lock()
+	frame, bytes := s.takeFrame()
+	l.mu.Unlock()
+	if frame != nil {
+		frame.Release()
+	}
+	l.server.budget.release(bytes)
+}
+
+// OnClose implements Slot.
+func (s *slot) OnClose(f func()) {
+	l := s.link
+	l.mu.Lock()
+	if s.state == slotDropped {
+		l.mu.Unlock()
+		f()
+		return
+	}
+	if s.state != slotDone {
+		s.onClose = f
+	}
+	l.mu.Unlock()
+}

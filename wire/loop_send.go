@@ -1,0 +1,180 @@
+//go:build linux || darwin
+
+package wire
+
+import (
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/ottla/ottla/internal/buf"
+	"golang.org/x/sys/unix"
+)
+
+const (
+	// sendPieces is how many pieces one system call sends at most.
+	sendPieces = 64
+	// smallFileBytes is up to what size a piece of a file is read and sent with its neighbours: as cheap
+	// as sendfile or cheaper, by measurement.
+	smallFileBytes = 64 << 10
+)
+
+func (s *loopSocket) push(r *reply) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		r.release()
+		return
+	}
+	s.queue.push(r)
+}
+
+func (s *loopSocket) unsent() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.queue.unsent
+}
+
+// flush sends what the socket takes. It never waits for the client; it may wait for the disk.
+func (s *loopSocket) flush() {
+	s.mu.Lock()
+	if s.sending || s.armed || s.closed || s.queue.empty() {
+		s.mu.Unlock()
+		return
+	}
+	s.sending = true
+	before := s.queue.unsent
+	var err error
+	for err == nil && !s.closed && !s.queue.empty() {
+		err = s.step()
+	}
+	s.sending = false
+	if errors.Is(err, unix.EAGAIN) && !s.closed {
+		err = s.transport.writes.arm(s)
+	}
+	moved := s.queue.unsent != before
+	if s.closed {
+		s.queue.clear()
+	}
+	dead := s.closed
+	s.mu.Unlock()
+	if dead {
+		return
+	}
+	if err != nil {
+		if !isDisconnect(err) {
+			s.transport.server.reasons.event(closeSend, "can't send to a client", "client", s.link.session.ClientAddr.String(), "err", err)
+		}
+		s.close()
+		return
+	}
+	if moved {
+		s.link.touch(s.transport.server.cfg.Clock.Now())
+	}
+	s.link.flushed()
+}
+
+// isDisconnect says whether an error only means that the client is gone.
+func isDisconnect(err error) bool {
+	return errors.Is(err, unix.EPIPE) || errors.Is(err, unix.ECONNRESET) || errors.Is(err, unix.ETIMEDOUT)
+}
+
+// writable runs when the socket has room again.
+func (s *loopSocket) writable() {
+	s.mu.Lock()
+	s.armed = false
+	s.mu.Unlock()
+	s.flush()
+}
+
+// step makes one system call that sends, after reading small files that come first. Requires: s.mu
+// held, which it gives up while it works with a file; s.sending.
+func (s *loopSocket) step() error {
+	if i := s.fileToRead(); i >= 0 {
+		return s.readFile(i)
+	}
+	if s.queue.items[0].file != nil {
+		return s.sendFile()
+	}
+	var pieces [sendPieces][]byte
+	bufs, more := s.queue.buffers(pieces[:])
+	n, err := sendBytes(s.fd, bufs, more)
+	if n > 0 {
+		s.count(n)
+	}
+	if errors.Is(err, unix.EINTR) {
+		return nil
+	}
+	return err
+}
+
+func (s *loopSocket) count(n int) {
+	s.queue.sent(n)
+	s.transport.server.metrics.BytesOut.Add(int64(n))
+}
+
+// fileToRead is the index of the first file within the next system call's reach if it is to be read
+// into memory, else -1.
+func (s *loopSocket) fileToRead() int {
+	bytes := 0
+	for i := range s.queue.items {
+		item := &s.queue.items[i]
+		if i == sendPieces || bytes >= filePieceBytes {
+			return -1
+		}
+		if item.file != nil {
+			_, ok := item.file.Fd()
+			if haveSendfile && ok && item.left > smallFileBytes {
+				return -1
+			}
+			return i
+		}
+		bytes += len(item.bytes)
+	}
+	return -1
+}
+
+// readFile puts bytes in the place of a piece of a file. Requires: as step.
+func (s *loopSocket) readFile(i int) error {
+	item := s.queue.items[i]
+	s.mu.Unlock()
+	b, err := readPiece(&s.transport.server.pool, &item, filePieceBytes)
+	s.mu.Lock()
+	if err != nil {
+		return err
+	}
+	s.queue.replace(i, b)
+	return nil
+}
+
+// sendFile sends from the file at the head of the queue. Requires: as step.
+func (s *loopSocket) sendFile() error {
+	item := s.queue.items[0]
+	in, _ := item.file.Fd()
+	out, err := duplicate(s.fd)
+	if err != nil {
+		// No descriptor to be had: read instead.
+		var b *buf.Buf
+		s.mu.Unlock()
+		b, err = readPiece(&s.transport.server.pool, &item, filePieceBytes)
+		s.mu.Lock()
+		if err == nil {
+			s.queue.replace(0, b)
+		}
+		return err
+	}
+	s.mu.Unlock()
+	n, err := sendFile(out, int(in), item.position, min(item.left, turnBytes))
+	_ = unix.Close(out) // Only a number: the socket stays open.
+	s.mu.Lock()
+	switch {
+	case n > 0:
+		s.count(n)
+		return nil // What stopped it shows at the next call.
+	case errors.Is(err, unix.EINTR):
+		return nil
+	case err == nil:
+		return fmt.Errorf("%w: the file ends before position %d", io.ErrUnexpectedEOF, item.position)
+	}
+	return err
+}

@@ -1,0 +1,267 @@
+package wire
+
+import (
+	"crypto/tls"
+	"errors"
+	"io"
+	"net"
+	"sync"
+	"time"
+)
+
+const (
+	// stdReadBytes is what a waiting goroutine offers to a read; larger frames are read in place.
+	stdReadBytes = 4 << 10
+	// filePieceBytes is how much of a file is read into memory at a time where it can't be sent
+	// from the page cache.
+	filePieceBytes = 256 << 10
+	// handshakeTimeout bounds a TLS handshake, and the wait for the bytes that Divert looks at.
+	handshakeTimeout = 30 * time.Second
+	// divertBytes is how many bytes Divert is shown at least.
+	divertBytes = 4
+)
+
+// stdSocket serves a connection over net.Conn: one goroutine reads; replies are written by a worker
+// as long as there are any.
+type stdSocket struct {
+	link *link
+	// base is the connection below TLS.
+	base net.Conn
+	// conn is base, or TLS over it; set before the first request.
+	conn net.Conn
+	// closed is closed when the connection is to end.
+	closed    chan struct{}
+	closeOnce sync.Once
+	// wake has room for one: the reader is to go on.
+	wake chan struct{}
+
+	mu      sync.Mutex
+	queue   outQueue
+	writing bool
+	dead    bool
+}
+
+// prepareStd binds a link to a net.Conn; the returned function starts its goroutine.
+func prepareStd(l *link, c net.Conn, ln *boundListener) func() error {
+	s := &stdSocket{link: l, base: c, conn: c, closed: make(chan struct{}), wake: make(chan struct{}, 1)}
+	l.sock = s
+	return func() error {
+		l.server.readers.Go(func() { s.serve(ln) })
+		return nil
+	}
+}
+
+// serve reads until the connection ends.
+func (s *stdSocket) serve(ln *boundListener) {
+	diverted := s.open(ln)
+	if !diverted {
+		s.read()
+		<-s.closed
+	}
+	s.mu.Lock()
+	s.dead = true
+	if !s.writing {
+		s.queue.clear()
+	}
+	s.mu.Unlock()
+	if !diverted {
+		s.close()
+	}
+	s.link.die()
+}
+
+// open does what comes before the first request. It reports whether the connection was taken over.
+func (s *stdSocket) open(ln *boundListener) (diverted bool) {
+	late := s.link.server.cfg.Clock.AfterFunc(handshakeTimeout, s.close)
+	defer late.Stop()
+	if ln.TLS != nil {
+		t := tls.Server(s.base, ln.TLS)
+		if err := t.Handshake(); err != nil {
+			s.close()
+			if reason := handshakeReason(err); reason != nil {
+				s.link.server.metrics.Disconnects.Add(1)
+				s.link.server.reasons.log(s.link, reason)
+			}
+			return false
+		}
+		s.conn = t
+	}
+	if ln.Divert == nil {
+		return false
+	}
+	first := make([]byte, divertBytes, 64)
+	if _, err := io.ReadFull(s.conn, first); err != nil {
+		s.close()
+		return false
+	}
+	if !late.Stop() {
+		return false
+	}
+	if ln.Divert(first, &prefixedConn{Conn: s.conn, prefix: first}) {
+		return true
+	}
+	s.link.received(first)
+	return false
+}
+
+// handshakeReason explains a failed TLS handshake; nil if the client just went away.
+func handshakeReason(err error) error {
+	var record tls.RecordHeaderError
+	switch {
+	case errors.As(err, &record):
+		h := record.RecordHeader
+		if err := sniff(h[:], nil, nil); err != nil {
+			return closeBecause(closeHTTP, "the client speaks HTTP: this port speaks the Kafka protocol over TLS")
+		}
+		return closeBecause(closeHandshake, "the client didn't begin with a TLS handshake (first bytes %x): "+
+			"set its security.protocol to SSL or SASL_SSL, or connect to a plaintext listener", h[:])
+	case errors.Is(err, io.EOF), errors.Is(err, net.ErrClosed):
+		return nil
+	}
+	return closeBecause(closeHandshake, "TLS handshake failed: %s", err)
+}
+
+func (s *stdSocket) read() {
+	small := s.link.server.pool.Get(stdReadBytes)
+	defer small.Release()
+	for {
+		for !s.link.reading() {
+			select {
+			case <-s.closed:
+				return
+			case <-s.wake:
+				s.link.resume()
+			}
+		}
+		var n int
+		var err error
+		if space := s.link.space(); len(space) >= stdReadBytes {
+			if n, err = s.conn.Read(space); n > 0 {
+				s.link.filled(n)
+			}
+		} else if n, err = s.conn.Read(small.Bytes()); n > 0 {
+			s.link.received(small.Bytes()[:n])
+		}
+		if err != nil {
+			s.readFailed(err)
+			return
+		}
+	}
+}
+
+// readFailed ends the connection: after a clean end of the client's side, what was read is still
+// answered.
+func (s *stdSocket) readFailed(err error) {
+	if errors.Is(err, io.EOF) {
+		s.link.end()
+		return
+	}
+	s.close()
+}
+
+func (s *stdSocket) push(r *reply) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.dead {
+		r.release()
+		return
+	}
+	s.queue.push(r)
+}
+
+func (s *stdSocket) unsent() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.queue.unsent
+}
+
+func (s *stdSocket) flush() {
+	s.mu.Lock()
+	start := !s.writing && !s.dead && !s.queue.empty()
+	if start {
+		s.writing = true
+	}
+	s.mu.Unlock()
+	if start && !s.link.server.workers.start(taskFunc(s.write)) {
+		s.mu.Lock()
+		s.writing = false
+		s.mu.Unlock()
+	}
+}
+
+// write sends the queue until it is empty; it may wait for the client.
+func (s *stdSocket) write() {
+	var pieces [16][]byte
+	s.mu.Lock()
+	for !s.dead && !s.queue.empty() {
+		if head := s.queue.items[0]; head.file != nil {
+			s.mu.Unlock()
+			b, err := readPiece(&s.link.server.pool, &head, filePieceBytes)
+			s.mu.Lock()
+			if err != nil {
+				s.dead = true
+				s.link.server.reasons.event(closeSend, "can't read a file to send", "err", err)
+				break
+			}
+			s.queue.replace(0, b)
+			continue
+		}
+		bufs, _ := s.queue.buffers(pieces[:])
+		s.mu.Unlock()
+		vec := net.Buffers(bufs)
+		n, err := vec.WriteTo(s.conn)
+		s.mu.Lock()
+		s.link.server.metrics.BytesOut.Add(n)
+		s.queue.sent(int(n))
+		if err != nil {
+			s.dead = true
+			break
+		}
+		s.mu.Unlock()
+		s.link.touch(s.link.server.cfg.Clock.Now())
+		s.link.flushed()
+		s.mu.Lock()
+	}
+	s.writing = false
+	failed := s.dead
+	if failed {
+		s.queue.clear()
+	}
+	s.mu.Unlock()
+	if failed {
+		s.close()
+		return
+	}
+	s.link.flushed()
+}
+
+func (s *stdSocket) resume() {
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
+}
+
+// close ends both directions, which also ends a read or write that waits. TLS's own close isn't used:
+// it waits for a writer.
+func (s *stdSocket) close() {
+	s.closeOnce.Do(func() {
+		close(s.closed)
+		_ = s.base.Close() // Waiting calls return whether or not this fails.
+	})
+}
+
+// prefixedConn is a connection some bytes of which were read already.
+type prefixedConn struct {
+	net.Conn
+	prefix []byte
+}
+
+func (c *prefixedConn) Read(p []byte) (int, error) {
+	if len(c.prefix) > 0 {
+		n := copy(p, c.prefix)
+		c.prefix = c.prefix[n:]
+		return n, nil
+	}
+	return c.Conn.Read(p)
+}
