@@ -1,6 +1,7 @@
 package config
 
 import (
+	"fmt"
 	"net"
 	"regexp"
 	"slices"
@@ -15,6 +16,9 @@ var endpointPattern = sync.OnceValue(func() *regexp.Regexp {
 
 // parseEndpoints reads a list of NAME://host:port.
 func parseEndpoints(key string, list []string, protocols map[string]string) ([]Endpoint, error) {
+	fail := func(reason string) error {
+		return &ValueError{Name: key, Plain: "Error creating broker listeners from '[" + strings.Join(list, ", ") + "]': " + reason}
+	}
 	out := make([]Endpoint, 0, len(list))
 	for _, entry := range list {
 		m := endpointPattern().FindStringSubmatch(entry)
@@ -24,14 +28,12 @@ func parseEndpoints(key string, list []string, protocols map[string]string) ([]E
 			port, err = strconv.ParseInt(m[3], 10, 32)
 		}
 		if m == nil || err != nil || port < 0 || port > 65535 {
-			return nil, &ValueError{Name: key, Plain: "Error creating broker listeners from '" + strings.Join(list, ",") +
-				"' (" + key + "): Unable to parse " + entry + " to a broker endpoint"}
+			return nil, fail("Unable to parse " + entry + " to a broker endpoint")
 		}
 		name := strings.ToUpper(m[1])
 		protocol, ok := protocols[name]
 		if !ok {
-			return nil, &ValueError{Name: key, Plain: "Error creating broker listeners from '" + strings.Join(list, ",") +
-				"' (" + key + "): No security protocol defined for listener " + name}
+			return nil, fail("No security protocol defined for listener " + name)
 		}
 		out = append(out, Endpoint{Name: name, SecurityProtocol: protocol, Host: m[2], Port: int32(port)})
 	}
@@ -178,6 +180,9 @@ func interBroker(l *Layers, protocols map[string]string) (string, error) {
 // may leave out.
 func (e *Endpoints) check(l *Layers, r Roles) error {
 	fail := func(key, text string) error { return &ValueError{Name: key, Plain: text} }
+	if err := checkVoters(l, r); err != nil {
+		return err
+	}
 	hasControllerListener := slices.ContainsFunc(e.Listeners, func(b Endpoint) bool { return e.IsController(b.Name) })
 	alone := r.Controller && r.Broker && len(l.List("controller.quorum.voters")) <= 1
 	switch {
@@ -197,16 +202,43 @@ func (e *Endpoints) check(l *Layers, r Roles) error {
 		return fail("advertised.listeners", "There must be at least one broker advertised listener. "+
 			"Perhaps all listeners appear in controller.listener.names?")
 	}
-	var names []string
+	var names, bound []string
+	for _, b := range e.Listeners {
+		bound = append(bound, b.Name)
+	}
 	for _, a := range e.Advertised {
 		names = append(names, a.Name)
-		if !slices.ContainsFunc(e.Listeners, func(b Endpoint) bool { return b.Name == a.Name }) && a.Name == e.InterBroker {
-			return fail("advertised.listeners", "advertised.listeners "+a.Name+" is not in listeners")
-		}
 	}
 	if !slices.Contains(names, e.InterBroker) {
 		return fail("inter.broker.listener.name", "inter.broker.listener.name must be a listener name defined in "+
 			"advertised.listeners. The valid options based on currently configured listeners are "+strings.Join(names, ","))
+	}
+	if slices.ContainsFunc(names, func(name string) bool { return !slices.Contains(bound, name) }) {
+		return fail("advertised.listeners", "advertised.listeners listener names must be equal to or a subset of the ones defined in "+
+			"listeners. Found "+strings.Join(names, ",")+". The valid options based on the current configuration are "+strings.Join(bound, ","))
+	}
+	return nil
+}
+
+// checkVoters holds the node's roles against controller.quorum.voters.
+func checkVoters(l *Layers, r Roles) error {
+	const key = "controller.quorum.voters"
+	q := quorum(l)
+	var ids []string
+	self := false
+	for _, v := range q.Voters {
+		ids = append(ids, strconv.Itoa(int(v.ID)))
+		self = self || v.ID == nodeID(l)
+	}
+	set := strconv.Itoa(int(nodeID(l))) + " %s be included in the set of voters " + key + "=Set(" + strings.Join(ids, ", ") + ")"
+	switch {
+	case !r.Controller && len(ids) == 0 && len(q.BootstrapServers) == 0:
+		return &ValueError{Name: key, Plain: "If using process.roles, either controller.quorum.bootstrap.servers must contain the set of " +
+			"bootstrap controllers or controller.quorum.voters must contain a parseable set of controllers."}
+	case r.Controller && len(ids) > 0 && !self:
+		return &ValueError{Name: key, Plain: "If process.roles contains the 'controller' role, the node id " + fmt.Sprintf(set, "must")}
+	case !r.Controller && self:
+		return &ValueError{Name: key, Plain: "If process.roles contains just the 'broker' role, the node id " + fmt.Sprintf(set, "must not")}
 	}
 	return nil
 }

@@ -101,7 +101,8 @@ func (k *Key) Sensitive() bool { return k.Type == TypePassword }
 type Synonym struct {
 	// Name is a broker key.
 	Name string
-	// Factor multiplies the value (hours to milliseconds); 0 takes the text as it is.
+	// Factor multiplies the value (hours to milliseconds), and takes all below 0 for -1, without limit;
+	// 0 takes the text as it is.
 	Factor int64
 }
 

@@ -1,8 +1,11 @@
 package config
 
 import (
-	"sort"
+	"errors"
+	"maps"
+	"slices"
 	"strconv"
+	"strings"
 )
 
 // ZeroConfig is the settings of a node that was given none: one combined node on localhost.
@@ -20,57 +23,80 @@ func ZeroConfig() map[string]string {
 // Three keys that Kafka demands have defaults: node.id is 1, process.roles is broker,controller, and
 // a controller that is alone needs neither controller.listener.names nor a quorum.
 func Load(static map[string]string) (b *Broker, warnings []string, err error) {
-	names := make([]string, 0, len(static))
-	for name := range static {
-		names = append(names, name)
-	}
-	sort.Strings(names)
-	for _, name := range names {
-		k := BrokerKeys().Lookup(name)
+	var idle []string
+	given := static
+	static = completed(static)
+	for _, name := range slices.Sorted(maps.Keys(static)) {
+		k := lookupBroker(name)
 		if k == nil {
-			if known, base := listenerKey(name); known != nil {
-				text := static[name]
-				if _, err := known.Parse(&text); err != nil {
-					return nil, nil, err
-				}
-				_ = base
-				continue
-			}
 			warnings = append(warnings, "unknown configuration key "+name+" is ignored")
 			continue
 		}
 		text := static[name]
 		if _, err := k.Parse(&text); err != nil {
-			return nil, nil, err
+			return nil, nil, withValue(err, static)
 		}
-		if !k.Effective {
-			warnings = append(warnings, "configuration key "+name+" has no effect yet")
+		if _, ok := given[name]; ok && !k.Effective {
+			idle = append(idle, name)
 		}
+	}
+	if len(idle) > 0 {
+		warnings = append(warnings, "configuration keys without effect yet: "+strings.Join(idle, ", "))
 	}
 	l := Layers{Static: static}
 	if err := checkValues(&l); err != nil {
-		return nil, nil, err
+		return nil, nil, withValue(err, static)
 	}
 	e, err := endpoints(&l)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, withValue(err, static)
 	}
 	return newBroker(l, e), warnings, nil
 }
 
-func nodeID(l *Layers) int32 {
-	for _, name := range []string{"node.id", "broker.id"} {
-		if l.IsSet(name) && l.Int(name) >= 0 {
-			return int32(l.Int(name))
-		}
+// completed is a copy of static in which what Ottla doesn't demand is filled in: node.id and broker.id
+// stand for each other, as in Kafka, and are 1 by default; process.roles is both.
+func completed(static map[string]string) map[string]string {
+	out := maps.Clone(static)
+	if out == nil {
+		out = make(map[string]string)
 	}
-	return 1
+	_, hasNode := out["node.id"]
+	broker, hasBroker := out["broker.id"]
+	switch {
+	case !hasNode && hasBroker && trimJava(broker) != "-1":
+		out["node.id"] = broker
+	case !hasNode:
+		out["node.id"] = "1"
+	}
+	if !hasBroker {
+		out["broker.id"] = out["node.id"]
+	}
+	if _, ok := out["process.roles"]; !ok {
+		out["process.roles"] = "broker,controller"
+	}
+	return out
 }
 
-func roles(l *Layers) Roles {
-	if !l.IsSet("process.roles") {
-		return Roles{Broker: true, Controller: true}
+// withValue makes sure that an error says which value of which key is meant; some of Kafka's texts don't.
+// A secret is never shown.
+func withValue(err error, static map[string]string) error {
+	var v *ValueError
+	if !errors.As(err, &v) {
+		return err
 	}
+	if k := lookupBroker(v.Name); k != nil && k.Sensitive() {
+		return &ValueError{Name: v.Name, Value: "[hidden]", Reason: v.Reason}
+	}
+	if text, ok := static[v.Name]; ok && v.Plain != "" {
+		return &ValueError{Name: v.Name, Plain: v.Plain + " (" + v.Name + "=" + text + ")"}
+	}
+	return err
+}
+
+func nodeID(l *Layers) int32 { return int32(l.Int("node.id")) }
+
+func roles(l *Layers) Roles {
 	var r Roles
 	for _, role := range l.List("process.roles") {
 		r.Broker = r.Broker || role == "broker"

@@ -36,7 +36,7 @@ func topicSynonyms() map[string][]Synonym {
 		"remote.copy.lag.bytes":           one("log.remote.copy.lag.bytes"),
 		"remote.copy.lag.ms":              one("log.remote.copy.lag.ms"),
 		"retention.bytes":                 one("log.retention.bytes"),
-		"retention.ms":                    {{Name: "log.retention.ms"}, {"log.retention.minutes", minuteMs}, {"log.retention.hours", hourMs}},
+		"retention.ms":                    {{"log.retention.ms", 1}, {"log.retention.minutes", minuteMs}, {"log.retention.hours", hourMs}},
 		"segment.bytes":                   one("log.segment.bytes"),
 		"segment.index.bytes":             one("log.index.size.max.bytes"),
 		"segment.jitter.ms":               {{Name: "log.roll.jitter.ms"}, {"log.roll.jitter.hours", hourMs}},
