@@ -49,6 +49,9 @@ func (b *Bench) Call(req any) machine.Call {
 	return b.lastCall
 }
 
+// NextCall is the call that the next request will get.
+func (b *Bench) NextCall() machine.Call { return b.lastCall + 1 }
+
 // Post hands an event to the machine that nobody waits for.
 func (b *Bench) Post(req any) { b.execute(0, b.Machine.Handle(b.Now, 0, req)) }
 
