@@ -88,7 +88,8 @@ type Header struct {
 }
 
 // ParseSize returns the size in bytes of the batch that starts at b[0] and its magic.
-// Requires: PeekSize bytes; fewer yield ErrTruncated. The size isn't checked against len(b).
+// Requires: PeekSize bytes; fewer yield ErrTruncated. The size is checked neither against len(b)
+// nor against the head of that magic, which ParseHeader does.
 func ParseSize(b []byte) (sizeBytes int, magic int8, err error) {
 	if len(b) < PeekSize {
 		return 0, 0, ErrTruncated
@@ -100,9 +101,6 @@ func ParseSize(b []byte) (sizeBytes int, magic int8, err error) {
 	magic = int8(b[posMagic])
 	if magic < MagicV0 || magic > MagicV2 {
 		return 0, 0, corrupt("Invalid magic found in record: %d", magic)
-	}
-	if length < int32(minSize(magic)-LogOverhead) {
-		return 0, 0, corrupt("Record batch is corrupt (the size %d is smaller than the minimum of magic %d)", length, magic)
 	}
 	return int(length) + LogOverhead, magic, nil
 }
@@ -124,6 +122,9 @@ func ParseHeader(b []byte) (Header, error) {
 	size, magic, err := ParseSize(b)
 	if err != nil {
 		return Header{}, err
+	}
+	if size < minSize(magic) {
+		return Header{}, corrupt("record batch of %d bytes is smaller than the head of magic %d", size, magic)
 	}
 	if len(b) < minSize(magic) {
 		return Header{}, ErrTruncated

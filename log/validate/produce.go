@@ -18,18 +18,15 @@ const minZstdProduceVersion = 7
 // anything else (is a transactional id needed?), so that an error fails the whole request,
 // all its partitions, with code and message.
 func FirstBatch(records []byte) (h batch.Header, ok bool, err error) {
-	first, _, err := batch.Parse(records)
-	switch {
-	case errors.Is(err, batch.ErrTruncated):
-		return batch.Header{}, false, nil
-	case err != nil:
+	if _, _, err := batch.ParseSize(records); err != nil && !errors.Is(err, batch.ErrTruncated) {
 		var e *kerror.Error
 		if errors.As(err, &e) && e.Cause != nil {
 			err = kerror.New(e.Kerr, "%s", e.Cause)
 		}
 		return batch.Header{}, false, err
 	}
-	return first.Header, true, nil
+	first, _, err := batch.Parse(records)
+	return first.Header, err == nil, nil // Any other error is for Produce to tell.
 }
 
 // Produce checks a partition's records against the version of the Produce request that holds
