@@ -22,6 +22,16 @@ type Deps struct {
 	Replicas   Replicas
 	Groups     Groups
 	Configs    Configs
+	// Random yields random bits, for fetch session ids.
+	Random func() uint64
+
+	// The state below belongs to single APIs and is made by New.
+
+	fetchSessions *fetchSessions
+	producerIDs   *producerIDs
+	apiVersions   *apiVersionsTable
+	produces      producePool
+	fetches       fetchPool
 }
 
 // Controller executes requests that change or ask for the cluster's metadata on the active

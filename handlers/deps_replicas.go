@@ -27,7 +27,8 @@ type Replicas interface {
 	// it waits. It reports false, and doesn't call wake, if the plan was cancelled.
 	AwaitFetch(plan *replica.FetchPlan, timeout time.Duration, wake func(expired bool)) bool
 	// CancelFetch ends waiting for good and is due at the end of every plan that waited. It reports
-	// false if nothing waits: wake was called or is about to be.
+	// false if nothing waits: wake was called or is about to be, or AwaitFetch is about to report
+	// false.
 	CancelFetch(*replica.FetchPlan) bool
 
 	// ListOffset finds an offset by timestamp or by one of the special timestamps.

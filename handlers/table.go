@@ -12,12 +12,34 @@ type handleFunc func(d *Deps, r *wire.Request)
 // api is one row of the table. Its versions are those advertised by ApiVersions.
 type api struct {
 	key kmsg.Key
-	// min and max are what is advertised; served from the lower of them, see minServed.
+	// min and max are what is advertised. Produce is served from a higher version on than is
+	// advertised, see wire.AdvertisedMin.
 	min, max int16
 	handle   handleFunc
 }
 
 // apis is the list of what is served on a broker listener, by key.
 func apis() []api {
-	return []api{}
+	return []api{
+		{kmsg.Produce, 0, 13, handleProduce},
+		{kmsg.Fetch, 4, 18, handleFetch},
+		{kmsg.ListOffsets, 1, 11, handleListOffsets},
+		{kmsg.ApiVersions, 0, 5, handleApiVersions},
+		{kmsg.DeleteRecords, 0, 2, handleDeleteRecords},
+		{kmsg.InitProducerID, 0, 5, handleInitProducerID},
+		{kmsg.OffsetForLeaderEpoch, 2, 4, handleOffsetForLeaderEpoch},
+		{kmsg.DescribeLogDirs, 1, 5, handleDescribeLogDirs},
+		{kmsg.DescribeProducers, 0, 0, handleDescribeProducers},
+		{kmsg.OffsetCommit, 2, 10, handleOffsetCommit},
+		{kmsg.OffsetFetch, 1, 10, handleOffsetFetch},
+		{kmsg.FindCoordinator, 0, 6, handleFindCoordinator},
+		{kmsg.JoinGroup, 0, 9, handleJoinGroup},
+		{kmsg.Heartbeat, 0, 4, handleHeartbeat},
+		{kmsg.LeaveGroup, 0, 5, handleLeaveGroup},
+		{kmsg.SyncGroup, 0, 5, handleSyncGroup},
+		{kmsg.DescribeGroups, 0, 6, handleDescribeGroups},
+		{kmsg.ListGroups, 0, 5, handleListGroups},
+		{kmsg.DeleteGroups, 0, 3, handleDeleteGroups},
+		{kmsg.OffsetDelete, 0, 0, handleOffsetDelete},
+	}
 }

@@ -129,3 +129,6 @@ type ProducePartition struct {
 	epoch      int32
 	lastOffset int64
 }
+
+// Refused tells that the partition had its error before the plan ran.
+func (fp *FetchPartition) Refused() bool { return fp.Err != nil && !fp.failed }

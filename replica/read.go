@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"io"
+	"slices"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kerr"
@@ -16,26 +17,31 @@ import (
 const noDeadline = time.Duration(-1)
 
 // Fetch reads each partition of the plan, in order, and fills in the results. It reports whether
-// they are worth an answer now: enough bytes, an error, a divergence.
+// they are worth an answer now: enough bytes, an error, a divergence, nothing to wait for. Errors
+// that were there before the plan ran don't hurry it, as in Kafka: a consumer of a deleted topic
+// would turn in circles.
 func (m *Manager) Fetch(plan *FetchPlan) (ready bool) {
 	plan.readBytes = 0
 	left := plan.MaxBytes
 	minOneBatch := true
+	readable := 0
 	for i := range plan.Partitions {
 		fp := &plan.Partitions[i]
 		if fp.failed {
 			fp.Err, fp.failed = nil, false // A former run's error; what it was about may be over.
 		}
 		fp.clear()
-		if fp.Err == nil {
-			p, err := m.partition(fp.Topic, fp.Partition)
-			if err == nil {
-				err = p.read(plan, fp, min(int(fp.MaxBytes), left), minOneBatch)
-			}
-			if err != nil {
-				fp.clear()
-				fp.Err, fp.failed = err, true
-			}
+		if fp.Err != nil {
+			continue
+		}
+		readable++
+		p, err := m.partition(fp.Topic, fp.Partition)
+		if err == nil {
+			err = p.read(plan, fp, min(int(fp.MaxBytes), left), minOneBatch)
+		}
+		if err != nil {
+			fp.clear()
+			fp.Err, fp.failed = err, true
 		}
 		if fp.Err != nil || fp.HasDiverging || fp.PreferredReadReplica >= 0 {
 			ready = true
@@ -47,7 +53,7 @@ func (m *Manager) Fetch(plan *FetchPlan) (ready bool) {
 			minOneBatch = false
 		}
 	}
-	return ready || plan.readBytes >= plan.MinBytes || len(plan.Partitions) == 0
+	return ready || plan.readBytes >= plan.MinBytes || readable == 0
 }
 
 func (fp *FetchPartition) clear() {
@@ -89,6 +95,9 @@ func (p *Partition) read(plan *FetchPlan, fp *FetchPartition, maxBytes int, minO
 	defer p.mu.RUnlock()
 	if err := p.checkLeader(fp.CurrentLeaderEpoch); err != nil {
 		return err
+	}
+	if plan.ReplicaID >= 0 && !slices.Contains(p.state.replicas, plan.ReplicaID) {
+		return kerr.NotLeaderForPartition // As Kafka tells a broker that isn't a replica (yet).
 	}
 	bound := plan.bound()
 	fp.source, fp.changes = p, p.changes.Load()

@@ -124,8 +124,8 @@ func (w *Waiter) expire() {
 	}
 }
 
-// cancel ends all waiting for good and frees the timer. It reports false if the waiter was woken
-// and its wake may still run; it then can't wait again.
+// cancel ends all waiting for good and frees the timer. It reports whether the waiter was armed: if
+// not, its wake may still run, or a wait that is being entered will report false.
 func (w *Waiter) cancel() bool {
 	was := w.state.Swap(waiterCancelled)
 	w.timerMu.Lock()
@@ -136,7 +136,7 @@ func (w *Waiter) cancel() bool {
 	if was == waiterArmed {
 		w.unlink()
 	}
-	return was == waiterArmed || was == waiterRegistering
+	return was == waiterArmed
 }
 
 // unlink takes the waiter out of all lists.

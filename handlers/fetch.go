@@ -1,0 +1,304 @@
+package handlers
+
+import (
+	"sync"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/ottla/ottla/controller/image"
+	"github.com/ottla/ottla/replica"
+	"github.com/ottla/ottla/wire"
+)
+
+// Versions of Fetch that matter here.
+const (
+	fetchSessionsFrom = 7
+	fetchZstd         = 10
+	fetchFlexible     = 12
+	fetchTopicIDs     = 13
+	fetchReplicaState = 15
+	fetchEndpoints    = 16
+)
+
+// fetch is one Fetch request under way. Nothing of the request's body is kept in it, so that a
+// parked fetch holds no frame.
+type fetch struct {
+	d       *Deps
+	r       *wire.Request
+	img     *image.Image
+	maxWait time.Duration
+	plan    replica.FetchPlan
+	// keys names the plan's partitions as the client does; index by index.
+	keys []fetchKey
+	// seen finds a partition that a full fetch names twice.
+	seen map[fetchKey]int
+
+	// session is that of an incremental fetch, and epoch what it must still have; createSession asks
+	// for a new one.
+	session       *fetchSession
+	epoch         int32
+	createSession bool
+}
+
+// fetchPool keeps what requests need besides their responses. A fetch that parked isn't put back:
+// its waiter may still be running.
+type fetchPool struct{ pool sync.Pool }
+
+// handleFetch, versions 4 to 18: read record batches.
+//
+//	 5  log start offset           13  topic ids (KIP-516)
+//	 7  sessions (KIP-227)         15  replica state (KIP-903)
+//	 9  leader epoch (KIP-320)     16  leader hints (KIP-951)
+//	10  zstd (KIP-110)             17  replica directory id (KIP-853)
+//	11  rack (KIP-392)             18  high watermark of followers (KIP-1166)
+//	12  flexible, divergence (KIP-595)
+func handleFetch(d *Deps, r *wire.Request) {
+	req := r.Body.(*kmsg.FetchRequest)
+	session, epoch, err := d.fetchSessions.begin(req, d.Clock.Now())
+	if err != nil {
+		answer := fetchAnswer{version: r.Version, errorCode: d.codeOf(err, "find fetch session")}
+		r.ReplyChunks(answer.encode())
+		return
+	}
+	f := d.fetches.get()
+	f.d, f.r, f.img = d, r, d.Image()
+	f.session, f.epoch = session, epoch
+	f.prepare(req)
+	if req.IsolationLevel != replica.ReadUncommitted && req.IsolationLevel != replica.ReadCommitted {
+		f.refuse(kerr.UnknownServerError)
+		d.fetches.put(f)
+		return
+	}
+	if d.Replicas.Fetch(&f.plan) || f.maxWait <= 0 {
+		f.reply()
+		d.fetches.put(f)
+		return
+	}
+	r.ReleaseFrame()
+	if !f.park() {
+		return
+	}
+	r.OnClose(func() {
+		if d.Replicas.CancelFetch(&f.plan) {
+			r.NoReply()
+		}
+	})
+}
+
+// prepare makes the plan out of the request, or out of its session.
+func (f *fetch) prepare(req *kmsg.FetchRequest) {
+	plan := &f.plan
+	plan.ReplicaID, plan.ReplicaEpoch = req.ReplicaID, -1
+	if req.Version >= fetchReplicaState {
+		plan.ReplicaID, plan.ReplicaEpoch = req.ReplicaState.ID, req.ReplicaState.Epoch
+	}
+	plan.Isolation, plan.Rack = req.IsolationLevel, req.Rack
+	plan.MaxBytes = int(max(req.MaxBytes, 0))
+	if plan.ReplicaID < 0 {
+		plan.MaxBytes = min(plan.MaxBytes, int(f.d.Configs.Broker().Network.FetchMaxBytes))
+	}
+	plan.MinBytes = min(int(req.MinBytes), plan.MaxBytes)
+	f.maxWait = time.Duration(req.MaxWaitMillis) * time.Millisecond
+	if f.session != nil {
+		f.planSession()
+		return
+	}
+	f.createSession = req.Version >= fetchSessionsFrom && req.SessionEpoch == fetchEpochInitial
+	f.planFull(req)
+}
+
+// planSession reads every partition of the session.
+func (f *fetch) planSession() {
+	s := f.session
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for c := s.head; c != nil; c = c.next {
+		f.add(c.key, replica.FetchPartition{
+			Partition: c.key.partition, CurrentLeaderEpoch: c.leaderEpoch, FetchOffset: c.fetchOffset,
+			LastFetchedEpoch: c.lastFetchedEpoch, FollowerLogStartOffset: c.logStartOffset, MaxBytes: c.maxBytes,
+		})
+	}
+}
+
+// planFull reads what the request names; of a partition that is named twice the last one counts.
+func (f *fetch) planFull(req *kmsg.FetchRequest) {
+	byID := req.Version >= fetchTopicIDs
+	if f.seen == nil {
+		f.seen = make(map[fetchKey]int)
+	}
+	for i := range req.Topics {
+		t := &req.Topics[i]
+		for j := range t.Partitions {
+			p := &t.Partitions[j]
+			key := fetchKeyOf(byID, t.Topic, t.TopicID, p.Partition)
+			fp := replica.FetchPartition{
+				Partition: p.Partition, CurrentLeaderEpoch: p.CurrentLeaderEpoch, FetchOffset: p.FetchOffset,
+				LastFetchedEpoch: p.LastFetchedEpoch, FollowerLogStartOffset: p.LogStartOffset, MaxBytes: p.PartitionMaxBytes,
+			}
+			if at, twice := f.seen[key]; twice {
+				f.resolve(key, &fp)
+				f.plan.Partitions[at] = fp
+				continue
+			}
+			f.seen[key] = len(f.keys)
+			f.add(key, fp)
+		}
+	}
+}
+
+func (f *fetch) add(key fetchKey, fp replica.FetchPartition) {
+	f.resolve(key, &fp)
+	f.keys = append(f.keys, key)
+	f.plan.Partitions = append(f.plan.Partitions, fp)
+}
+
+// resolve finds a partition's topic, and refuses partitions that don't exist.
+func (f *fetch) resolve(key fetchKey, fp *replica.FetchPartition) {
+	fp.MaxBytes = max(fp.MaxBytes, 0)
+	fp.HighWatermark, fp.LastStableOffset, fp.LogStartOffset, fp.PreferredReadReplica = -1, -1, -1, -1
+	fp.Topic, fp.TopicID = key.topic, key.id
+	if f.r.Version >= fetchTopicIDs {
+		var ok bool
+		if fp.Topic, ok = topicName(f.img, key.id); !ok {
+			fp.Err = kerr.UnknownTopicID
+			return
+		}
+	}
+	if f.img.Partition(fp.Topic, fp.Partition) == nil {
+		fp.Err = kerr.UnknownTopicOrPartition
+	}
+}
+
+// park waits until the plan is worth running again. It reports false if the connection died; the
+// request is completed then.
+func (f *fetch) park() bool {
+	f.plan.Release()
+	if !f.d.Replicas.AwaitFetch(&f.plan, f.maxWait, f.wake) {
+		f.r.NoReply()
+		return false
+	}
+	return true
+}
+
+// wake runs the plan again. It is called on a goroutine of its own.
+func (f *fetch) wake(expired bool) {
+	defer f.d.guard(f.r)
+	f.img = f.d.Image()
+	if !f.d.Replicas.Fetch(&f.plan) && !expired {
+		f.park()
+		return
+	}
+	f.d.Replicas.CancelFetch(&f.plan) // The timer isn't needed any more.
+	f.reply()
+}
+
+// refuse answers every partition, and the request, with one error.
+func (f *fetch) refuse(code *kerr.Error) {
+	answer := fetchAnswer{version: f.r.Version, errorCode: code.Code}
+	for i := range f.plan.Partitions {
+		fp := &f.plan.Partitions[i]
+		answer.partitions = append(answer.partitions, fetchAnswerPartition{topic: f.keys[i].topic, topicID: f.keys[i].id,
+			code: code.Code, emptyAborted: true, leader: noLeaderHint, result: fp})
+	}
+	f.r.ReplyChunks(answer.encode())
+}
+
+// reply sends what the plan has found; the partitions that were never read come last, as in Kafka.
+func (f *fetch) reply() {
+	if f.r.Version < fetchZstd {
+		for i := range f.plan.Partitions {
+			f.withholdZstd(&f.plan.Partitions[i])
+		}
+	}
+	answer := fetchAnswer{version: f.r.Version, partitions: make([]fetchAnswerPartition, 0, len(f.keys))}
+	switch {
+	case f.session != nil:
+		s := f.session
+		s.mu.Lock()
+		if s.epoch != f.epoch {
+			s.mu.Unlock()
+			f.plan.Release()
+			answer.errorCode = kerr.InvalidFetchSessionEpoch.Code
+			f.r.ReplyChunks(answer.encode())
+			return
+		}
+		answer.sessionID = s.id
+		f.collect(&answer, func(i int) bool { return f.newsOf(s, i) })
+		s.mu.Unlock()
+	case f.createSession:
+		answer.sessionID = f.newSession()
+		f.collect(&answer, nil)
+	default:
+		f.collect(&answer, nil)
+	}
+	f.r.ReplyChunks(answer.encode())
+}
+
+// collect lists the partitions to answer; tell says which, all if it is nil.
+func (f *fetch) collect(answer *fetchAnswer, tell func(i int) bool) {
+	for _, refused := range [...]bool{false, true} {
+		for i := range f.plan.Partitions {
+			fp := &f.plan.Partitions[i]
+			if fp.Refused() != refused || tell != nil && !tell(i) {
+				continue
+			}
+			p := fetchAnswerPartition{topic: f.keys[i].topic, topicID: f.keys[i].id, emptyAborted: refused, leader: noLeaderHint, result: fp}
+			if fp.Err != nil {
+				p.code = f.d.codeOf(fp.Err, "fetch", "topic", fp.Topic, "partition", fp.Partition)
+				if f.r.Version >= fetchEndpoints && wantsLeaderHint(fp.Err) {
+					p.leader = leaderOf(f.img, fp.Topic, fp.Partition)
+					answer.brokers.add(f.img, p.leader.id, f.r.Session.Listener)
+				}
+			}
+			answer.partitions = append(answer.partitions, p)
+		}
+	}
+}
+
+// newsOf tells whether the session's client is to hear of a partition. Requires: s.mu held.
+func (f *fetch) newsOf(s *fetchSession, i int) bool {
+	c := s.partitions[f.keys[i]]
+	fp := &f.plan.Partitions[i]
+	if c == nil || !c.news(fp) {
+		return false
+	}
+	if fp.Records != nil && fp.Records.Len() > 0 {
+		s.unlink(c)
+		s.pushBack(c)
+	}
+	return true
+}
+
+// newSession remembers the partitions of a full fetch with what is answered now. It returns the
+// session's id, 0 if there is no room for one.
+func (f *fetch) newSession() int32 {
+	now := f.d.Clock.Now()
+	s := newFetchSession(f.r.Version >= fetchTopicIDs, f.plan.ReplicaID >= 0, now)
+	for i := range f.plan.Partitions {
+		fp := &f.plan.Partitions[i]
+		c := s.at(f.keys[i])
+		c.fetchOffset, c.logStartOffset, c.maxBytes = fp.FetchOffset, fp.FollowerLogStartOffset, fp.MaxBytes
+		c.leaderEpoch, c.lastFetchedEpoch = fp.CurrentLeaderEpoch, fp.LastFetchedEpoch
+		c.news(fp)
+	}
+	return f.d.fetchSessions.create(s, int(f.d.Configs.Broker().Network.FetchSessionCacheSlots), now)
+}
+
+func (pool *fetchPool) get() *fetch {
+	if f, ok := pool.pool.Get().(*fetch); ok {
+		return f
+	}
+	return &fetch{}
+}
+
+// put takes back a fetch that never waited, and whose records were taken.
+func (pool *fetchPool) put(f *fetch) {
+	f.d, f.r, f.img, f.session, f.createSession = nil, nil, nil, nil, false
+	clear(f.keys)
+	clear(f.plan.Partitions)
+	clear(f.seen)
+	f.keys, f.plan.Partitions = f.keys[:0], f.plan.Partitions[:0]
+	pool.pool.Put(f)
+}
