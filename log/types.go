@@ -14,7 +14,8 @@ const (
 
 // AppendOptions are the circumstances of an append.
 type AppendOptions struct {
-	// LeaderEpoch is stamped into the batches; unused with OriginReplication.
+	// LeaderEpoch is stamped into the batches. With OriginReplication it is the follower's own:
+	// batches of a later epoch are left out.
 	LeaderEpoch int32
 	Origin      Origin
 }
@@ -44,8 +45,8 @@ type ReadOptions struct {
 	MaxBytes int
 	// MinOneBatch returns the first batch whole although it is larger than MaxBytes (KIP-74).
 	MinOneBatch bool
-	// UpperBound is exclusive: no batch that starts at or beyond it is returned. It is capped by
-	// the log end offset.
+	// UpperBound is exclusive: only batches that end below it are returned. It is capped by the
+	// log end offset.
 	UpperBound int64
 	// Aborted asks for the aborted transactions in the range (read_committed).
 	Aborted bool

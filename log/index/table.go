@@ -97,9 +97,8 @@ func (t *table) append(entry []byte) error {
 		return fmt.Errorf("%s: %w", t.path, ErrFull)
 	}
 	if len(t.tail) >= tailEntries*t.entrySize {
-		if err := t.write(); err != nil {
-			return err
-		}
+		// What can't be written now waits for Flush, which reports it; maxEntries bounds it.
+		_ = t.write()
 	}
 	t.tail = append(t.tail, entry...)
 	t.n++

@@ -1,0 +1,210 @@
+package commitlog
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"syscall"
+
+	"github.com/ottla/ottla/internal/kerror"
+	"github.com/ottla/ottla/log/batch"
+	"github.com/ottla/ottla/log/index"
+	"github.com/ottla/ottla/log/producer"
+	"github.com/ottla/ottla/log/validate"
+)
+
+// Append validates records, which it borrows and patches in place, assigns their offsets and writes
+// them. With flush.messages reached it returns after the flush. Errors are those of package
+// validate (with a *RecordErrors inside where single records are refused) and package producer, or
+// KAFKA_STORAGE_ERROR; nothing is appended then, unless it is the flush that failed.
+func (l *Log) Append(records []byte, opts AppendOptions) (AppendInfo, error) {
+	if err := l.usable(); err != nil {
+		return AppendInfo{}, err
+	}
+	cfg := l.settings.Load()
+	p := cfg.params
+	p.Origin = validate.Origin(opts.Origin)
+	p.LeaderEpoch = opts.LeaderEpoch
+	a, err := validate.Analyze(records, &p)
+	if err != nil {
+		return AppendInfo{}, recordErrors(err)
+	}
+	info, rolled, err := l.appendAnalyzed(&a, &p, cfg)
+	if rolled {
+		l.host.flushSoon(l)
+	}
+	if err != nil || info.Duplicate {
+		return info, err
+	}
+	if cfg.FlushMessages < NoLimit && l.logEndOffset.Load()-l.recoveryPoint.Load() >= cfg.FlushMessages {
+		err = l.flushTo(info.LastOffset + 1)
+	}
+	return info, err
+}
+
+// recordErrors turns package validate's error about single records into this package's.
+func recordErrors(err error) error {
+	var v *validate.RecordErrors
+	if !errors.As(err, &v) {
+		return err
+	}
+	out := &RecordErrors{Records: make([]RecordError, 0, len(v.Records))}
+	for _, r := range v.Records {
+		out.Records = append(out.Records, RecordError{Index: r.BatchIndex, Message: r.Message})
+	}
+	return &kerror.Error{Kerr: v.Err.Kerr, Message: v.Err.Message, Cause: out}
+}
+
+// appendAnalyzed does what needs the log's mutex.
+func (l *Log) appendAnalyzed(a *validate.Analysis, p *validate.Params, cfg *settings) (info AppendInfo, rolled bool, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err := l.usable(); err != nil {
+		return info, false, err
+	}
+	info = AppendInfo{LogAppendTimeMs: -1, LogStartOffset: l.logStartOffset.Load()}
+	if a.NumBatches == 0 {
+		info.FirstOffset, info.LastOffset = -1, -1
+		return info, false, nil
+	}
+	p.FirstOffset = l.logEndOffset.Load()
+	p.NowMs = l.clk.Now().UnixMilli()
+	var res validate.Result
+	if p.Origin == validate.OriginReplication {
+		res, err = validate.AppendAsFollower(a, p)
+	} else {
+		res, err = validate.Append(a, p, l.codecs)
+	}
+	if err != nil {
+		return info, false, recordErrors(err)
+	}
+	if p.Origin != validate.OriginReplication {
+		d, err := l.producers.Check(&res.Batch, checkOptions(p.Origin))
+		if err != nil {
+			return info, false, err
+		}
+		if d.Duplicate {
+			info.Duplicate = true
+			info.FirstOffset, info.LastOffset = d.DuplicateOf.FirstOffset(), d.DuplicateOf.LastOffset
+			info.LogAppendTimeMs = d.DuplicateOf.Timestamp
+			return info, false, nil
+		}
+	}
+	if rolled, err = l.maybeRoll(cfg, &res); err != nil {
+		return info, rolled, err
+	}
+	if err := l.write(cfg, &res); err != nil {
+		return info, rolled, err
+	}
+	info.FirstOffset, info.LastOffset = res.FirstOffset, res.LastOffset
+	info.LogAppendTimeMs = res.LogAppendTimeMs
+	info.NumRecords, info.SizeBytes = res.LastOffset-res.FirstOffset+1, len(res.Records)
+	return info, rolled, nil
+}
+
+// checkOptions says to the producer state who appends.
+func checkOptions(o validate.Origin) producer.CheckOptions {
+	if o == validate.OriginCoordinator {
+		return producer.CheckOptions{Origin: producer.OriginCoordinator}
+	}
+	return producer.CheckOptions{Origin: producer.OriginClient}
+}
+
+// write writes the records at the end of the active segment and publishes them. After a failure
+// the log is as it was, or the directory is offline. Requires: l.mu held.
+func (l *Log) write(cfg *settings, res *validate.Result) error {
+	seg := l.active()
+	position := seg.size.Load()
+	// Requires no hold: the active segment's file is always open.
+	if n, err := seg.log.file.WriteAt(res.Records, position); err != nil || n < len(res.Records) {
+		return l.undoWrite(seg, position, cmpErr(err))
+	}
+	if err := l.account(cfg, seg, position, res.Records); err != nil {
+		l.dir.fail(err)
+		return storageError(err)
+	}
+	end, size := res.LastOffset+1, position+int64(len(res.Records))
+	seg.size.Store(size)
+	l.tail.add(res.FirstOffset, position, end, size)
+	l.logEndOffset.Store(end)
+	l.publishUnstable()
+	return nil
+}
+
+// cmpErr names a write that stopped short without an error.
+func cmpErr(err error) error {
+	if err == nil {
+		return io.ErrShortWrite
+	}
+	return err
+}
+
+// undoWrite cuts what a failed write left. A full disk is no reason to take the directory offline;
+// anything else is, since nothing is known about the file then. Requires: l.mu held.
+func (l *Log) undoWrite(seg *segment, position int64, cause error) error {
+	err := fmt.Errorf("append to %s: %w", seg.log.name(), cause)
+	if terr := seg.log.file.Truncate(position); terr != nil {
+		err = errors.Join(err, terr)
+		l.dir.fail(err)
+	} else if !errors.Is(cause, syscall.ENOSPC) && !errors.Is(cause, syscall.EDQUOT) && !errors.Is(cause, io.ErrShortWrite) {
+		l.dir.fail(err)
+	}
+	return storageError(err)
+}
+
+// account takes written batches into indexes, epochs and producer state. Requires: l.mu held.
+func (l *Log) account(cfg *settings, seg *segment, position int64, records []byte) error {
+	b := &l.scratch
+	var err error
+	for len(records) > 0 {
+		if *b, records, err = batch.Parse(records); err != nil {
+			return fmt.Errorf("batch that was validated: %w", err)
+		}
+		if err := seg.indexBatch(&b.Header, position, cfg.IndexIntervalBytes); err != nil {
+			return err
+		}
+		position += int64(b.SizeBytes())
+		if b.Magic >= batch.MagicV2 && b.LeaderEpoch > l.LatestEpoch() {
+			if err := l.assignEpoch(b.LeaderEpoch, b.BaseOffset); err != nil {
+				return err
+			}
+		}
+		if err := l.replay(seg, b); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// replay takes a batch of the log into the producer state; a transaction that it aborts goes into
+// the segment's index. Requires: l.mu held, or l not shared.
+func (l *Log) replay(seg *segment, b *batch.Batch) error {
+	if b.HasProducerID() {
+		done, ended, err := l.producers.Replay(b)
+		if err != nil {
+			return fmt.Errorf("producer state at offset %d: %w", b.BaseOffset, err)
+		}
+		if ended && done.Aborted && seg != nil {
+			if err := seg.txns.Append(abortedTxn(done)); err != nil {
+				return err
+			}
+		}
+	}
+	l.producers.SetMapEndOffset(b.LastOffset() + 1)
+	return nil
+}
+
+// LatestEpoch is the newest leader epoch of the log, -1 if there is none.
+func (l *Log) LatestEpoch() int32 {
+	l.epochs.RLock()
+	defer l.epochs.RUnlock()
+	return l.epochs.cache.Latest()
+}
+
+// abortedTxn is the index entry of a transaction.
+func abortedTxn(t producer.CompletedTxn) index.AbortedTxn {
+	return index.AbortedTxn{
+		ProducerID: t.ProducerID, FirstOffset: t.FirstOffset, LastOffset: t.LastOffset,
+		LastStableOffset: t.LastStableOffset,
+	}
+}

@@ -1,0 +1,110 @@
+package commitlog
+
+import "sync"
+
+// startTasks starts the periodic work.
+func (m *Manager) startTasks() {
+	m.tasks.every(m.cfg.RetentionCheckInterval, m.checkRetention)
+	m.tasks.every(m.cfg.FlushCheckInterval, m.flushDue)
+	m.tasks.every(m.cfg.RecoveryPointInterval, func() { m.checkpoint(m.checkpointRecoveryPoints) })
+	m.tasks.every(m.cfg.StartOffsetInterval, func() { m.checkpoint(m.checkpointLogStarts) })
+	m.tasks.every(m.cfg.HighWatermarkInterval, func() { m.checkpoint(m.checkpointHighWatermarks) })
+	m.tasks.every(m.cfg.ProducerIDExpirationCheckInterval, func() {
+		for _, l := range m.Logs() {
+			l.expireProducers()
+		}
+	})
+}
+
+// checkRetention deletes old segments of all logs.
+func (m *Manager) checkRetention() {
+	for _, l := range m.Logs() {
+		if _, err := l.deleteOldSegments(); err != nil && l.dir.offline() == nil {
+			m.logger.Error("retention failed", "partition", l.tp.String(), "error", err)
+		}
+	}
+}
+
+// flushDue flushes the logs whose flush.ms has passed.
+func (m *Manager) flushDue() {
+	nowMs := m.clk.Now().UnixMilli()
+	for _, l := range m.Logs() {
+		if l.dir.offline() == nil && l.flushDue(nowMs) {
+			m.flush(l)
+		}
+	}
+}
+
+// flush flushes a log. An error has taken the directory offline and was logged there.
+func (m *Manager) flush(l *Log) { _ = l.Flush() }
+
+// checkpoint writes one checkpoint of every live directory.
+func (m *Manager) checkpoint(write func(*dir) error) {
+	for _, d := range m.liveDirs() {
+		if err := write(d); err != nil {
+			d.fail(err)
+		}
+	}
+}
+
+// flusher is the goroutine that flushes logs whose segment was rolled. Logs wait in a set, so its
+// length is bounded by their number.
+type flusher struct {
+	mu      sync.Mutex // guards what follows
+	wake    *sync.Cond
+	waiting map[*Log]struct{}
+	stopped bool
+	done    chan struct{}
+}
+
+func (f *flusher) start(m *Manager) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.wake = sync.NewCond(&f.mu)
+	f.waiting = map[*Log]struct{}{}
+	f.done = make(chan struct{})
+	go f.run(m)
+}
+
+// add asks for a flush of l.
+func (f *flusher) add(l *Log) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.waiting != nil && !f.stopped {
+		f.waiting[l] = struct{}{}
+		f.wake.Signal()
+	}
+}
+
+func (f *flusher) run(m *Manager) {
+	defer close(f.done)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for {
+		for len(f.waiting) == 0 && !f.stopped {
+			f.wake.Wait()
+		}
+		if f.stopped {
+			return
+		}
+		for l := range f.waiting {
+			delete(f.waiting, l)
+			f.mu.Unlock()
+			m.flush(l)
+			f.mu.Lock()
+		}
+	}
+}
+
+// stop ends the goroutine; what waits is left to the caller.
+func (f *flusher) stop() {
+	f.mu.Lock()
+	if f.waiting == nil {
+		f.mu.Unlock()
+		return
+	}
+	f.stopped = true
+	f.wake.Signal()
+	f.mu.Unlock()
+	<-f.done
+}

@@ -1,0 +1,59 @@
+package commitlog
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path"
+
+	"github.com/ottla/ottla/internal/vfs"
+)
+
+// maxSmallFileBytes bounds what is read of a checkpoint or properties file.
+const maxSmallFileBytes = 64 << 20
+
+// writeFileAtomic replaces a file so that a crash leaves the old or the new content: it is written
+// beside, flushed and renamed, and the directory is flushed.
+func writeFileAtomic(fs vfs.FS, name string, content []byte) error {
+	tmp := name + ".tmp"
+	f, err := fs.OpenFile(tmp, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o644)
+	if err != nil {
+		return err
+	}
+	if _, err := f.WriteAt(content, 0); err != nil {
+		return errors.Join(fmt.Errorf("write %s: %w", tmp, err), f.Close())
+	}
+	if err := f.Sync(); err != nil {
+		return errors.Join(fmt.Errorf("sync %s: %w", tmp, err), f.Close())
+	}
+	if err := f.Close(); err != nil {
+		return fmt.Errorf("close %s: %w", tmp, err)
+	}
+	if err := fs.Rename(tmp, name); err != nil {
+		return err
+	}
+	return fs.SyncDir(path.Dir(name))
+}
+
+// readFile reads a small file whole. A missing one is an error that is fs.ErrNotExist.
+func readFile(fs vfs.FS, name string) ([]byte, error) {
+	f, err := fs.OpenFile(name, os.O_RDONLY, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	size, err := f.Size()
+	if err != nil {
+		return nil, err
+	}
+	if size > maxSmallFileBytes {
+		return nil, fmt.Errorf("%s has %d bytes, at most %d are expected", name, size, maxSmallFileBytes)
+	}
+	b := make([]byte, size)
+	n, err := f.ReadAt(b, 0)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, fmt.Errorf("read %s: %w", name, err)
+	}
+	return b[:n], nil
+}

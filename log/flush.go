@@ -1,0 +1,83 @@
+package commitlog
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+)
+
+// Flush makes everything appended so far durable. After an error the directory is offline: what
+// the page cache holds can't be trusted any more.
+func (l *Log) Flush() error { return l.flushTo(l.logEndOffset.Load()) }
+
+// flushTo returns once everything below offset is durable. Callers that wait for each other share
+// one flush: whoever comes in first flushes for all that were appended by then.
+func (l *Log) flushTo(offset int64) error {
+	l.flushing.Lock()
+	defer l.flushing.Unlock()
+	if err := l.usable(); err != nil {
+		return err
+	}
+	if l.recoveryPoint.Load() >= offset {
+		return nil
+	}
+	return l.flushLocked()
+}
+
+// flushLocked flushes all there is. Requires: l.flushing held, l.mu not.
+func (l *Log) flushLocked() error {
+	l.mu.Lock()
+	if err := l.usable(); err != nil {
+		l.mu.Unlock()
+		return err
+	}
+	end, from := l.logEndOffset.Load(), l.recoveryPoint.Load()
+	segs := *l.segments.Load()
+	path, names := l.path, l.namesUnsynced
+	snapshots := l.unsynced
+	l.namesUnsynced, l.unsynced = false, nil
+	l.mu.Unlock()
+
+	if err := l.syncAll(segs[floorSegment(segs, from):], path, names, snapshots); err != nil {
+		l.dir.fail(err)
+		return storageError(err)
+	}
+	l.mu.Lock()
+	l.recoveryPoint.Store(max(l.recoveryPoint.Load(), end))
+	l.mu.Unlock()
+	l.lastFlush.Store(l.clk.Now().UnixMilli())
+	return nil
+}
+
+// syncAll makes segments, snapshots and names durable, and closes the files of all segments but the
+// last. Segments that retention removes meanwhile don't matter.
+func (l *Log) syncAll(segs []*segment, path string, names bool, snapshots []int64) error {
+	for i, s := range segs {
+		err := s.flush()
+		if err == nil && i < len(segs)-1 {
+			err = s.seal()
+		}
+		if err != nil && !s.removed.Load() {
+			return err
+		}
+	}
+	for _, offset := range snapshots {
+		err := syncFile(l.fs, path+"/"+segmentName(offset)+snapshotSuffix)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) { // Removed with its segment.
+			return err
+		}
+	}
+	if !names {
+		return nil
+	}
+	if err := l.fs.SyncDir(path); err != nil {
+		return fmt.Errorf("sync %s: %w", path, err)
+	}
+	return nil
+}
+
+// flushDue says that flush.ms has passed since the last flush and there is something to flush.
+func (l *Log) flushDue(nowMs int64) bool {
+	interval := l.settings.Load().FlushInterval.Milliseconds()
+	return interval > 0 && l.recoveryPoint.Load() < l.logEndOffset.Load() && nowMs-l.lastFlush.Load() >= interval
+}

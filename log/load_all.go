@@ -1,0 +1,230 @@
+package commitlog
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+)
+
+// Suffixes of the directories of partitions that are no longer served.
+const (
+	deleteDirSuffix = "-delete"
+	strayDirSuffix  = "-stray"
+	futureDirSuffix = "-future"
+)
+
+// metadataTopic is the log of Kafka's own controller, which is none of ours.
+const metadataTopic = "__cluster_metadata"
+
+// parsePartitionDir reads topic and partition from a directory's name.
+func parsePartitionDir(name string) (topicPartition, bool) {
+	at := strings.LastIndexByte(name, '-')
+	if at <= 0 || at == len(name)-1 {
+		return topicPartition{}, false
+	}
+	digits := name[at+1:]
+	n, err := strconv.ParseInt(digits, 10, 32)
+	if err != nil || n < 0 || strconv.FormatInt(n, 10) != digits {
+		return topicPartition{}, false
+	}
+	return topicPartition{name[:at], int32(n)}, true
+}
+
+// loadAll loads the logs of all directories, several at a time. Trouble with a directory takes it
+// offline; it fails only if none is left, or ctx ends.
+func (m *Manager) loadAll(ctx context.Context) error {
+	var wg sync.WaitGroup
+	for _, d := range m.liveDirs() {
+		wg.Go(func() {
+			if err := m.loadDir(ctx, d); err != nil && ctx.Err() == nil {
+				d.fail(err)
+			}
+		})
+	}
+	wg.Wait()
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if len(m.liveDirs()) == 0 {
+		return errors.Join(noLiveDir(), m.dirs[0].offline())
+	}
+	return nil
+}
+
+// loadDir loads the logs of one directory.
+func (m *Manager) loadDir(ctx context.Context, d *dir) error {
+	var marks [3]map[topicPartition]int64
+	for i, name := range []string{recoveryPointFile, logStartFile, highWatermarkFile} {
+		var err error
+		if marks[i], err = readOffsetCheckpoint(m.fs, d.file(name)); err != nil {
+			var corrupt *CorruptError
+			if !errors.As(err, &corrupt) {
+				return err
+			}
+			// Costs time, not data: without it everything is checked.
+			m.logger.Warn("ignoring a checkpoint", "error", err)
+			marks[i] = map[topicPartition]int64{}
+			d.clean = d.clean && i != 0
+		}
+	}
+	entries, err := m.fs.ReadDir(d.path)
+	if err != nil {
+		return err
+	}
+	logs, err := m.partitionsOf(d, entries)
+	if err != nil || len(logs) == 0 {
+		return err
+	}
+	threads := max(1, m.cfg.RecoveryThreadsPerDir)
+	m.logger.Info("loading logs", "dir", d.path, "logs", len(logs), "threads", threads, "cleanShutdown", d.clean)
+	work := make(chan *Log)
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var wg sync.WaitGroup
+	var done atomic.Int64
+	for range min(threads, len(logs)) {
+		wg.Go(func() {
+			for l := range work {
+				if ctx.Err() != nil {
+					continue
+				}
+				if err := m.loadOne(ctx, d, l, marks); err != nil {
+					cancel(err)
+					continue
+				}
+				if n := done.Add(1); !d.clean || n%100 == 0 || n == int64(len(logs)) {
+					m.logger.Info("loaded log", "dir", d.path, "partition", l.tp.String(),
+						"loaded", n, "logs", len(logs), "logEndOffset", l.LogEndOffset())
+				}
+			}
+		})
+	}
+	for _, l := range logs {
+		work <- l
+	}
+	close(work)
+	wg.Wait()
+	return context.Cause(ctx)
+}
+
+// loadOne loads a log and makes it known.
+func (m *Manager) loadOne(ctx context.Context, d *dir, l *Log, marks [3]map[topicPartition]int64) error {
+	of := func(i int) int64 {
+		if offset, ok := marks[i][l.tp]; ok {
+			return offset
+		}
+		return -1
+	}
+	c := checkpointed{recoveryPoint: of(0), logStart: of(1), highWatermark: of(2)}
+	if err := l.load(ctx, c, d.clean); err != nil {
+		return fmt.Errorf("load %s: %w", l.path, err)
+	}
+	m.logsMu.Lock()
+	defer m.logsMu.Unlock()
+	m.logs[l.tp] = l
+	return nil
+}
+
+// partitionsOf makes a log, not loaded yet, of each partition directory. Left-overs of deletions are
+// removed in the background, what isn't ours is told of and left alone.
+func (m *Manager) partitionsOf(d *dir, entries []fs.DirEntry) ([]*Log, error) {
+	var logs []*Log
+	var unknown []string
+	for _, e := range entries {
+		name := e.Name()
+		full := path.Join(d.path, name)
+		tp, isPartition := parsePartitionDir(name)
+		switch {
+		case !e.IsDir():
+			if !knownFile(name) {
+				unknown = append(unknown, name)
+			}
+		case strings.HasSuffix(name, deleteDirSuffix):
+			m.removeDirLater(d, full)
+		case strings.HasSuffix(name, strayDirSuffix), strings.HasSuffix(name, futureDirSuffix):
+			m.logger.Info("leaving a partition directory alone", "dir", full)
+		case !isPartition:
+			unknown = append(unknown, name)
+		case tp.topic == metadataTopic:
+		default:
+			l, err := m.partitionAt(d, tp, full)
+			if err != nil {
+				return nil, err
+			}
+			if l != nil {
+				logs = append(logs, l)
+			}
+		}
+	}
+	if len(unknown) > 0 {
+		m.logger.Warn("leaving unknown files in the log directory alone", "dir", d.path, "names", strings.Join(unknown, " "))
+	}
+	return logs, nil
+}
+
+// partitionAt makes the log of a partition directory, or sets it aside with a warning.
+func (m *Manager) partitionAt(d *dir, tp topicPartition, full string) (*Log, error) {
+	var id [16]byte
+	b, err := readFile(m.fs, path.Join(full, partitionMetadataFile))
+	if err == nil {
+		id, err = parsePartitionMetadata(b)
+		if err != nil {
+			err = &CorruptError{Path: path.Join(full, partitionMetadataFile), Reason: err.Error()}
+		}
+	} else if isNotExist(err) {
+		err = nil // Kafka's before 2.8, or a creation that was interrupted.
+	}
+	var corrupt *CorruptError
+	if err != nil && !errors.As(err, &corrupt) {
+		return nil, err
+	}
+	m.logsMu.Lock()
+	defer m.logsMu.Unlock()
+	for _, other := range m.dirs {
+		if _, serr := m.fs.Stat(other.file(tp.String())); other != d && other.offline() == nil && serr == nil && err == nil {
+			err = fmt.Errorf("the partition lies in %s as well", other.path)
+		}
+	}
+	if err != nil {
+		m.logger.Warn("setting a partition aside", "dir", full, "error", err)
+		m.broken[tp] = err
+		return nil, nil
+	}
+	return m.newLog(d, tp, id, full, m.topicConfig(tp.topic)), nil
+}
+
+// topicConfig is the configuration of a topic found at start.
+func (m *Manager) topicConfig(topic string) Config {
+	if m.cfg.TopicConfig == nil {
+		return DefaultConfig()
+	}
+	return m.cfg.TopicConfig(topic)
+}
+
+// newLog makes a log that isn't loaded yet.
+func (m *Manager) newLog(d *dir, tp topicPartition, id [16]byte, full string, cfg Config) *Log {
+	l := &Log{
+		tp: tp, topicID: id, dir: d, fs: m.fs, clk: m.clk, logger: m.logger,
+		codecs: m.codecs, host: m, path: full,
+	}
+	l.epochs.cache = &epochCache{}
+	l.settings.Store(newSettings(tp, cfg))
+	return l
+}
+
+// knownFile says that a file in a log dir is one of Kafka's or ours.
+func knownFile(name string) bool {
+	name = strings.TrimSuffix(name, ".tmp")
+	switch name {
+	case lockFile, metaPropertiesFile, cleanShutdownFile, recoveryPointFile, logStartFile,
+		highWatermarkFile, cleanerFile, "bootstrap.checkpoint":
+		return true
+	}
+	return false
+}

@@ -1,0 +1,231 @@
+package commitlog
+
+import (
+	"cmp"
+	"log/slog"
+	"math"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/ottla/ottla/internal/clock"
+	"github.com/ottla/ottla/internal/kerror"
+	"github.com/ottla/ottla/internal/vfs"
+	"github.com/ottla/ottla/log/batch"
+	"github.com/ottla/ottla/log/epoch"
+	"github.com/ottla/ottla/log/producer"
+	"github.com/twmb/franz-go/pkg/kerr"
+)
+
+// Log is one partition's log.
+//
+// Lock order: flushing, mu, reading; then epochs, tail and the locks of segments, which are never
+// held over another one of these.
+type Log struct {
+	tp      topicPartition
+	topicID [16]byte
+	dir     *dir
+	fs      vfs.FS
+	clk     clock.Clock
+	logger  *slog.Logger
+	codecs  *batch.Codecs
+	host    host
+
+	settings atomic.Pointer[settings]
+	// gone is why the log can't be used: closed or deleted; nil while it can. Written with mu held.
+	gone atomic.Pointer[kerror.Error]
+
+	// Invariant: logStartOffset <= lastStableOffset <= highWatermark <= logEndOffset, where the
+	// last stable offset is the smaller one of highWatermark and firstUnstable. Written with mu
+	// held, but highWatermark, which has its own lock.
+	logStartOffset, highWatermark, logEndOffset atomic.Int64
+	// firstUnstable is the first offset of the oldest undecided transaction, NoLimit without one.
+	firstUnstable atomic.Int64
+	// recoveryPoint: offsets below it are known to be flushed. Written with mu held.
+	recoveryPoint atomic.Int64
+	// lastFlush is the unix time in ms of the last flush.
+	lastFlush atomic.Int64
+
+	// segments are all segments by base offset, the last one being active; never empty. The slice
+	// is replaced, never changed, so readers need no lock. Written with mu held.
+	segments atomic.Pointer[[]*segment]
+	tail     tail
+
+	// flushing is held by the one goroutine that flushes; others that wait for it find their
+	// records flushed with its own or the next one's.
+	flushing sync.Mutex
+	// highWatermarkMu serialises changes of highWatermark.
+	highWatermarkMu sync.Mutex
+	// reading is held for reading by readers while they look for positions, and for writing by
+	// truncation, the only thing that takes bytes away under them.
+	reading sync.RWMutex
+
+	mu sync.Mutex // guards what follows, and all appends
+	// path is the partition's directory.
+	path      string
+	producers *producer.State
+	// snapshots are the offsets of the .snapshot files, sorted; those from unsynced on are not
+	// durable yet.
+	snapshots []int64
+	unsynced  []int64
+	// namesUnsynced says that a new file's name isn't durable yet.
+	namesUnsynced bool
+	// jitter is subtracted from the active segment's age limit.
+	jitter time.Duration
+	// scratch is a batch that is being appended, kept here so that it needn't be allocated.
+	scratch batch.Batch
+
+	epochs struct {
+		sync.RWMutex
+		cache *epoch.Cache
+	}
+}
+
+// host is what a log asks of the manager that owns it. No lock of the log's may be wanted by it.
+type host interface {
+	// flushSoon flushes the log in the background.
+	flushSoon(l *Log)
+	// after runs f once d has passed, unless the manager is closed first.
+	after(d time.Duration, f func())
+	// checkpointRecoveryPoints and checkpointLogStarts write the directory's files durably.
+	checkpointRecoveryPoints(d *dir) error
+	checkpointLogStarts(d *dir) error
+	// jitter is a random number in [0, n).
+	jitter(n int64) int64
+	producerIDExpiration() time.Duration
+}
+
+// errClosed is the error after Close, errDeleted that after Delete.
+var (
+	errClosed  = kerror.New(kerr.KafkaStorageError, "The log is closed.")
+	errDeleted = kerror.New(kerr.UnknownTopicOrPartition, "The log was deleted.")
+)
+
+// Topic is the topic's name.
+func (l *Log) Topic() string { return l.tp.topic }
+
+// Partition is the partition's number.
+func (l *Log) Partition() int32 { return l.tp.partition }
+
+// TopicID is the topic's id.
+func (l *Log) TopicID() [16]byte { return l.topicID }
+
+// DirectoryID is the uuid of the log dir that holds the log.
+func (l *Log) DirectoryID() [16]byte { return l.dir.id }
+
+// LogStartOffset is the first offset that may be read.
+func (l *Log) LogStartOffset() int64 { return l.logStartOffset.Load() }
+
+// LogEndOffset is the offset that the next record gets.
+func (l *Log) LogEndOffset() int64 { return l.logEndOffset.Load() }
+
+// HighWatermark is the exclusive bound of what consumers may see.
+func (l *Log) HighWatermark() int64 { return l.highWatermark.Load() }
+
+// LastStableOffset is the exclusive bound of what read_committed consumers may see.
+func (l *Log) LastStableOffset() int64 {
+	return min(l.highWatermark.Load(), l.firstUnstable.Load())
+}
+
+// RecoveryPoint is the offset below which everything is flushed.
+func (l *Log) RecoveryPoint() int64 { return l.recoveryPoint.Load() }
+
+// SetHighWatermark moves the high watermark to offset, which is clamped to [logStartOffset,
+// logEndOffset], and returns where it is now. It may move back: the caller knows when that is right.
+func (l *Log) SetHighWatermark(offset int64) int64 {
+	l.highWatermarkMu.Lock()
+	defer l.highWatermarkMu.Unlock()
+	offset = max(l.logStartOffset.Load(), min(offset, l.logEndOffset.Load()))
+	l.highWatermark.Store(offset)
+	if l.firstUnstable.Load() == NoLimit {
+		return offset
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.producers.OnHighWatermark(offset)
+	l.publishUnstable()
+	return offset
+}
+
+// publishUnstable takes the first unstable offset over from the producer state. Requires: l.mu held.
+func (l *Log) publishUnstable() {
+	if offset, ok := l.producers.FirstUnstableOffset(); ok {
+		l.firstUnstable.Store(max(offset, l.logStartOffset.Load()))
+		return
+	}
+	l.firstUnstable.Store(math.MaxInt64)
+}
+
+// SizeBytes is the length of all segments.
+func (l *Log) SizeBytes() int64 {
+	var sum int64
+	for _, s := range *l.segments.Load() {
+		sum += s.size.Load()
+	}
+	return sum
+}
+
+// Config is the topic's configuration as last told.
+func (l *Log) Config() Config { return l.settings.Load().Config }
+
+// UpdateConfig replaces the configuration; the next append and the next check of retention use it.
+func (l *Log) UpdateConfig(c Config) { l.settings.Store(newSettings(l.tp, c)) }
+
+// ActiveProducers lists the producers that the log remembers, by id.
+func (l *Log) ActiveProducers() []ActiveProducer {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	active := l.producers.ActiveProducers()
+	out := make([]ActiveProducer, 0, len(active))
+	for _, p := range active {
+		out = append(out, ActiveProducer{
+			ProducerID: p.ProducerID, ProducerEpoch: p.ProducerEpoch, LastSequence: p.LastSequence,
+			LastTimestampMs: p.LastTimestamp, CoordinatorEpoch: p.CoordinatorEpoch,
+			CurrentTxnStartOffset: p.CurrentTxnFirstOffset,
+		})
+	}
+	return out
+}
+
+// usable is the error of a log that is closed or deleted, or whose directory is offline. Changes ask
+// it again once they hold the mutex.
+func (l *Log) usable() error {
+	if err := l.gone.Load(); err != nil {
+		return err
+	}
+	if err := l.dir.offline(); err != nil {
+		return storageError(err)
+	}
+	return nil
+}
+
+// active is the segment that is appended to. Requires: l.mu held.
+func (l *Log) active() *segment {
+	segs := *l.segments.Load()
+	return segs[len(segs)-1]
+}
+
+// setSegments publishes another set of segments. Requires: l.mu held, or l not shared; segs isn't
+// changed afterwards.
+func (l *Log) setSegments(segs []*segment) { l.segments.Store(&segs) }
+
+// floorSegment is the index of the last segment that starts at or before offset, or 0.
+func floorSegment(segs []*segment, offset int64) int {
+	i, found := slices.BinarySearchFunc(segs, offset, func(s *segment, o int64) int {
+		return cmp.Compare(s.baseOffset, o)
+	})
+	if found {
+		return i
+	}
+	return max(0, i-1)
+}
+
+// segmentOptions are those of a new segment.
+func (l *Log) segmentOptions(c *Config) segmentOptions {
+	o := segmentOptions{fs: l.fs, dir: l.path, maxIndexBytes: c.SegmentIndexBytes}
+	if c.Preallocate {
+		o.preallocate = int64(c.SegmentBytes)
+	}
+	return o
+}

@@ -1,0 +1,199 @@
+package commitlog
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/ottla/ottla/internal/clock"
+	"github.com/ottla/ottla/internal/kerror"
+	"github.com/ottla/ottla/internal/vfs"
+	"github.com/ottla/ottla/log/batch"
+	"github.com/twmb/franz-go/pkg/kerr"
+)
+
+// ManagerConfig is what a Manager is built from.
+type ManagerConfig struct {
+	// Dirs is log.dirs.
+	Dirs []string
+	// NodeID is node.id.
+	NodeID int32
+	// ClusterID, if not empty, must be that of every meta.properties. If empty, whatever they have
+	// is accepted, and new directories get theirs by SetClusterID.
+	ClusterID string
+	// TopicConfig gives the configuration of a topic whose logs are found at start; DefaultConfig
+	// if nil. Later changes come by Log.UpdateConfig.
+	TopicConfig func(topic string) Config
+	// RecoveryThreadsPerDir is num.recovery.threads.per.data.dir; one if less.
+	RecoveryThreadsPerDir int
+	// RetentionCheckInterval is log.retention.check.interval.ms; zero is never, as in all of these.
+	RetentionCheckInterval time.Duration
+	// FlushCheckInterval is log.flush.scheduler.interval.ms.
+	FlushCheckInterval time.Duration
+	// RecoveryPointInterval is log.flush.offset.checkpoint.interval.ms.
+	RecoveryPointInterval time.Duration
+	// StartOffsetInterval is log.flush.start.offset.checkpoint.interval.ms.
+	StartOffsetInterval time.Duration
+	// HighWatermarkInterval is replica.high.watermark.checkpoint.interval.ms.
+	HighWatermarkInterval time.Duration
+	// ProducerIDExpiration is producer.id.expiration.ms.
+	ProducerIDExpiration time.Duration
+	// ProducerIDExpirationCheckInterval is producer.id.expiration.check.interval.ms.
+	ProducerIDExpirationCheckInterval time.Duration
+	// NewUUID makes the directory ids.
+	NewUUID func() [16]byte
+	// Jitter returns a number in [0, n) for segment.jitter.ms; no jitter if nil.
+	Jitter func(n int64) int64
+	// OnDirFailure is called once for each directory that goes offline, on a goroutine that holds
+	// no lock; it must not block. May be nil.
+	OnDirFailure func(path string, id [16]byte, err error)
+}
+
+// Manager owns the log dirs and all logs in them.
+//
+// Lock order: a log's locks come before logsMu.
+type Manager struct {
+	cfg    ManagerConfig
+	fs     vfs.FS
+	clk    clock.Clock
+	logger *slog.Logger
+	codecs *batch.Codecs
+	dirs   []*dir
+	tasks  *scheduler
+	// flusher flushes rolled logs.
+	flusher flusher
+	// brokerEpoch is what the clean shutdown marker will say.
+	brokerEpoch atomic.Int64
+	// metaMu guards the meta fields of the dirs.
+	metaMu sync.Mutex
+	// calls are the running OnDirFailure calls.
+	calls sync.WaitGroup
+
+	// changing serialises Create, Delete and Close.
+	changing sync.Mutex
+	closed   bool // guarded by changing
+
+	logsMu sync.RWMutex // guards what follows
+	logs   map[topicPartition]*Log
+	// broken are partition directories that couldn't be loaded and were left alone.
+	broken map[topicPartition]error
+}
+
+// Open locks the log dirs, loads all logs in them, recovering where the last stop wasn't clean, and
+// starts the background work. A directory that fails is offline; only if all do, or one belongs to
+// another broker or cluster, Open fails.
+func Open(ctx context.Context, fs vfs.FS, clk clock.Clock, logger *slog.Logger, cfg ManagerConfig) (*Manager, error) {
+	m := &Manager{
+		cfg: cfg, fs: fs, clk: clk, logger: logger,
+		codecs: batch.NewCodecs(),
+		tasks:  newScheduler(clk),
+		logs:   map[topicPartition]*Log{},
+		broken: map[topicPartition]error{},
+	}
+	m.brokerEpoch.Store(noBrokerEpoch)
+	if err := m.openDirs(); err != nil {
+		m.closeDirs()
+		m.calls.Wait()
+		return nil, err
+	}
+	if err := m.loadAll(ctx); err != nil {
+		m.abandon()
+		return nil, err
+	}
+	m.flusher.start(m)
+	m.startTasks()
+	return m, nil
+}
+
+// SetBrokerEpoch sets what the next clean shutdown marker says.
+func (m *Manager) SetBrokerEpoch(epoch int64) { m.brokerEpoch.Store(epoch) }
+
+// Get returns a log.
+func (m *Manager) Get(topic string, partition int32) (*Log, bool) {
+	m.logsMu.RLock()
+	defer m.logsMu.RUnlock()
+	l, ok := m.logs[topicPartition{topic, partition}]
+	return l, ok
+}
+
+// Logs is every log, sorted by topic and partition.
+func (m *Manager) Logs() []*Log { return m.logsIn(nil) }
+
+// logsIn is every log in a directory, or in all of them, sorted.
+func (m *Manager) logsIn(d *dir) []*Log {
+	m.logsMu.RLock()
+	out := make([]*Log, 0, len(m.logs))
+	for _, l := range m.logs {
+		if d == nil || l.dir == d {
+			out = append(out, l)
+		}
+	}
+	m.logsMu.RUnlock()
+	slices.SortFunc(out, func(a, b *Log) int { return a.tp.compare(b.tp) })
+	return out
+}
+
+// DirInfo is one log dir for DescribeLogDirs.
+type DirInfo struct {
+	Path string
+	ID   [16]byte
+	// Err is why the directory is offline, nil if it is not.
+	Err error
+	// TotalBytes and UsableBytes are the volume's, -1 if unknown.
+	TotalBytes, UsableBytes int64
+	// Logs are sorted by topic and partition.
+	Logs []*Log
+}
+
+// Dirs describes the log dirs in the order of log.dirs.
+func (m *Manager) Dirs() []DirInfo {
+	out := make([]DirInfo, 0, len(m.dirs))
+	for _, d := range m.dirs {
+		info := DirInfo{Path: d.path, ID: d.id, Err: d.offline(), TotalBytes: -1, UsableBytes: -1}
+		if info.Err == nil {
+			if u, err := m.fs.Usage(d.path); err == nil {
+				info.TotalBytes, info.UsableBytes = u.TotalBytes, u.FreeBytes
+			}
+		}
+		info.Logs = m.logsIn(d)
+		out = append(out, info)
+	}
+	return out
+}
+
+// liveDirs are the directories that are not offline.
+func (m *Manager) liveDirs() []*dir {
+	return slices.DeleteFunc(slices.Clone(m.dirs), func(d *dir) bool { return d.offline() != nil })
+}
+
+// dirFailed reports a directory that went offline.
+func (m *Manager) dirFailed(d *dir, err error) {
+	if f := m.cfg.OnDirFailure; f != nil {
+		m.calls.Go(func() { f(d.path, d.id, err) })
+	}
+}
+
+// flushSoon implements host.
+func (m *Manager) flushSoon(l *Log) { m.flusher.add(l) }
+
+// after implements host.
+func (m *Manager) after(d time.Duration, f func()) { m.tasks.after(d, f) }
+
+// jitter implements host.
+func (m *Manager) jitter(n int64) int64 {
+	if m.cfg.Jitter == nil {
+		return 0
+	}
+	return m.cfg.Jitter(n)
+}
+
+// producerIDExpiration implements host.
+func (m *Manager) producerIDExpiration() time.Duration { return m.cfg.ProducerIDExpiration }
+
+// noLiveDir is the answer when every directory is offline.
+func noLiveDir() error {
+	return kerror.New(kerr.KafkaStorageError, "All log directories are offline.")
+}

@@ -1,0 +1,150 @@
+package commitlog
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+
+	"github.com/ottla/ottla/log/index"
+)
+
+// Read finds the batches from an offset on, inside one segment. It returns no records where there
+// are none below the upper bound; OFFSET_OUT_OF_RANGE outside of [logStartOffset, logEndOffset].
+func (l *Log) Read(o ReadOptions) (ReadInfo, error) {
+	if err := l.usable(); err != nil {
+		return ReadInfo{}, err
+	}
+	l.reading.RLock()
+	defer l.reading.RUnlock()
+	// The start is read before the segments: what it admits is still among them, or a retry of the
+	// check below tells that it isn't.
+	start := l.logStartOffset.Load()
+	segs := *l.segments.Load()
+	v := l.tail.view(o.Offset, o.UpperBound)
+	if o.Offset < start || o.Offset > v.end {
+		return ReadInfo{}, outOfRange(o.Offset, start, v.end)
+	}
+	o.UpperBound = min(o.UpperBound, v.end)
+	for i := floorSegment(segs, o.Offset); i < len(segs) && o.Offset < o.UpperBound; i++ {
+		if segs[i].baseOffset >= o.UpperBound {
+			break
+		}
+		info, found, err := l.readSegment(segs, i, &v, o)
+		switch {
+		case err == nil && found:
+			return info, nil
+		case err == nil:
+			continue // A gap at the end of the segment.
+		case o.Offset < l.logStartOffset.Load() && errors.Is(err, fs.ErrNotExist):
+			return ReadInfo{}, outOfRange(o.Offset, l.logStartOffset.Load(), v.end)
+		default:
+			return ReadInfo{}, storageError(fmt.Errorf("read %s at offset %d: %w", l.tp, o.Offset, err))
+		}
+	}
+	return ReadInfo{}, nil
+}
+
+// readSegment finds the range in segment i; false if it has nothing from the offset on.
+// Requires: l.reading held.
+func (l *Log) readSegment(segs []*segment, i int, v *tailView, o ReadOptions) (ReadInfo, bool, error) {
+	s := segs[i]
+	file, err := s.log.hold()
+	if err != nil {
+		return ReadInfo{}, false, err
+	}
+	keep := false
+	defer func() {
+		if !keep {
+			s.log.release()
+		}
+	}()
+	position, end := int64(unknown), s.size.Load()
+	bounded := i == len(segs)-1 || o.UpperBound < segs[i+1].baseOffset
+	if s == v.seg {
+		position, end = v.offsetAt, v.size
+		bounded = o.UpperBound < v.end
+		if bounded && v.upperAt != unknown {
+			end, bounded = v.upperAt, false
+		}
+	}
+	first, known := batchAt{position: position}, false
+	if position == unknown {
+		if first, known, err = s.locate(file, o.Offset, end); err != nil || !known {
+			return ReadInfo{}, false, err
+		}
+	}
+	if bounded {
+		upper, found, err := s.locate(file, o.UpperBound, end)
+		if err != nil {
+			return ReadInfo{}, false, err
+		}
+		if found {
+			end = upper.position
+		}
+	}
+	if first.position >= end {
+		return ReadInfo{}, true, nil // The batch that has the offset reaches the bound.
+	}
+	n := end - first.position
+	if limit := int64(max(o.MaxBytes, 0)); n > limit {
+		if !known {
+			if first, known, err = s.find(file, o.Offset, first.position, end); err != nil || !known {
+				return ReadInfo{}, false, err
+			}
+		}
+		size := int64(first.SizeBytes())
+		switch {
+		case size <= limit:
+			n = limit
+		case o.MinOneBatch:
+			n = size
+		default:
+			return ReadInfo{FirstBatchIncomplete: true}, true, nil
+		}
+	}
+	info := ReadInfo{Records: &Slice{log: &s.log, file: file, position: first.position, n: int(n)}}
+	if o.Aborted {
+		if info.Aborted, err = l.aborted(segs, i, info.Records, o); err != nil {
+			return ReadInfo{}, false, err
+		}
+	}
+	keep = true
+	return info, true, nil
+}
+
+// aborted collects the aborted transactions that overlap the range of a read in segment i.
+func (l *Log) aborted(segs []*segment, i int, r *Slice, o ReadOptions) ([]AbortedTransaction, error) {
+	upper := o.UpperBound
+	if i+1 < len(segs) {
+		upper = min(upper, segs[i+1].baseOffset)
+	}
+	from, err := segs[i].offsets.Lookup(o.Offset)
+	if err != nil {
+		return nil, err
+	}
+	if p, ok, err := segs[i].offsets.UpperBound(from, r.position+int64(r.n)); err != nil {
+		return nil, err
+	} else if ok {
+		upper = min(upper, p.Offset)
+	}
+	var found []index.AbortedTxn
+	for _, s := range segs[i:] {
+		var complete bool
+		if found, complete, err = s.txns.Collect(found, o.Offset, upper); err != nil {
+			return nil, err
+		}
+		if complete {
+			break
+		}
+	}
+	out := make([]AbortedTransaction, 0, len(found))
+	for _, t := range found {
+		out = append(out, AbortedTransaction{ProducerID: t.ProducerID, FirstOffset: t.FirstOffset})
+	}
+	slices.SortFunc(out, func(a, b AbortedTransaction) int {
+		return cmp.Or(cmp.Compare(a.FirstOffset, b.FirstOffset), cmp.Compare(a.ProducerID, b.ProducerID))
+	})
+	return out, nil
+}

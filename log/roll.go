@@ -1,0 +1,164 @@
+package commitlog
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"path"
+	"slices"
+	"time"
+
+	"github.com/ottla/ottla/internal/vfs"
+	"github.com/ottla/ottla/log/validate"
+)
+
+// maybeRoll starts a new segment if the active one can't or shouldn't take the records.
+// Requires: l.mu held.
+func (l *Log) maybeRoll(cfg *settings, res *validate.Result) (bool, error) {
+	seg := l.active()
+	due, err := l.shouldRoll(cfg, seg, res)
+	if err != nil {
+		l.dir.fail(err)
+		return false, storageError(err)
+	}
+	if !due {
+		return false, nil
+	}
+	base := l.logEndOffset.Load()
+	if res.LastOffset-base > math.MaxInt32 {
+		base = res.FirstOffset // A gap that relative offsets can't span.
+	}
+	return l.roll(base)
+}
+
+// shouldRoll decides by size, age, full indexes and the reach of relative offsets, as Kafka's
+// LogSegment does. Requires: l.mu held.
+func (l *Log) shouldRoll(cfg *settings, seg *segment, res *validate.Result) (bool, error) {
+	size := seg.size.Load()
+	if size > int64(cfg.SegmentBytes)-int64(len(res.Records)) && size > 0 {
+		return true, nil
+	}
+	if res.LastOffset-seg.baseOffset > math.MaxInt32 {
+		return true, nil
+	}
+	if size == 0 {
+		return false, nil
+	}
+	if seg.offsets.IsFull() || seg.times.IsFull() {
+		return true, nil
+	}
+	first, err := seg.firstTimestamp()
+	if err != nil {
+		return false, err
+	}
+	waitedMs := l.clk.Now().Sub(seg.created).Milliseconds()
+	if first >= 0 {
+		waitedMs = res.MaxTimestamp - first
+	}
+	return waitedMs > (cfg.SegmentAge - l.jitter).Milliseconds(), nil
+}
+
+// roll makes a new active segment at baseOffset. It reports false if the active one is that already.
+// The old one is flushed later, in the background. Requires: l.mu held.
+func (l *Log) roll(baseOffset int64) (bool, error) {
+	old := l.active()
+	if old.size.Load() == 0 && old.baseOffset == baseOffset {
+		return false, nil
+	}
+	if err := l.rollFiles(old, baseOffset); err != nil {
+		l.dir.fail(err)
+		return false, storageError(err)
+	}
+	l.logger.Info("rolled a new log segment", "partition", l.tp.String(), "baseOffset", baseOffset)
+	return true, nil
+}
+
+func (l *Log) rollFiles(old *segment, baseOffset int64) error {
+	if l.namesUnsynced {
+		// At most one name may be at risk: a crash mustn't lose a segment and keep its successor.
+		if err := l.fs.SyncDir(l.path); err != nil {
+			return fmt.Errorf("sync %s: %w", l.path, err)
+		}
+	}
+	if err := old.becomeInactive(); err != nil {
+		return err
+	}
+	l.producers.SetMapEndOffset(baseOffset)
+	if err := l.takeSnapshot(); err != nil {
+		return err
+	}
+	cfg := l.settings.Load()
+	seg, err := createSegment(l.segmentOptions(&cfg.Config), baseOffset, l.clk.Now())
+	if err != nil {
+		return err
+	}
+	l.namesUnsynced = true
+	l.drawJitter(cfg)
+	l.setSegments(append(slices.Clone(*l.segments.Load()), seg))
+	l.tail.reset(seg, l.logEndOffset.Load())
+	return nil
+}
+
+// drawJitter chooses the next segment's jitter. Requires: l.mu held, or l not shared.
+func (l *Log) drawJitter(cfg *settings) {
+	l.jitter = 0
+	if limit := min(cfg.SegmentJitter, cfg.SegmentAge); limit > 0 {
+		l.jitter = time.Duration(l.host.jitter(int64(limit)))
+	}
+}
+
+// snapshotPath is the file of the producer state at offset. Requires: l.mu held, or l not shared.
+func (l *Log) snapshotPath(offset int64) string {
+	return path.Join(l.path, segmentName(offset)+snapshotSuffix)
+}
+
+// takeSnapshot writes the producer state, which becomes durable with the next flush. The file
+// carries a checksum, so a torn one is recognised. Requires: l.mu held, or l not shared.
+func (l *Log) takeSnapshot() error {
+	offset := l.producers.MapEndOffset()
+	if n := len(l.snapshots); n > 0 && l.snapshots[n-1] >= offset {
+		return nil
+	}
+	f, err := l.fs.OpenFile(l.snapshotPath(offset), os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o644)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if _, err := f.WriteAt(l.producers.AppendSnapshot(nil), 0); err != nil {
+		return fmt.Errorf("write %s: %w", l.snapshotPath(offset), err)
+	}
+	l.snapshots = append(l.snapshots, offset)
+	l.unsynced = append(l.unsynced, offset)
+	l.namesUnsynced = true
+	return nil
+}
+
+// syncFile makes a closed file durable.
+func syncFile(fs vfs.FS, name string) error {
+	f, err := fs.OpenFile(name, os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if err := f.Sync(); err != nil {
+		return fmt.Errorf("sync %s: %w", name, err)
+	}
+	return nil
+}
+
+// dropSnapshots removes the snapshots for which drop says so. Requires: l.mu held, or l not shared.
+func (l *Log) dropSnapshots(drop func(offset int64) bool) error {
+	kept := make([]int64, 0, len(l.snapshots))
+	for _, offset := range l.snapshots {
+		if !drop(offset) {
+			kept = append(kept, offset)
+			continue
+		}
+		if err := removeIfThere(l.fs, l.snapshotPath(offset)); err != nil {
+			return err
+		}
+	}
+	l.snapshots = kept
+	l.unsynced = slices.DeleteFunc(l.unsynced, drop)
+	return nil
+}

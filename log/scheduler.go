@@ -1,0 +1,73 @@
+package commitlog
+
+import (
+	"sync"
+	"time"
+
+	"github.com/ottla/ottla/internal/clock"
+)
+
+// scheduler runs functions later and again and again, each on a goroutine of its own, until stop.
+type scheduler struct {
+	clk clock.Clock
+
+	mu      sync.Mutex // guards what follows
+	stopped bool
+	timers  map[*task]struct{}
+	running sync.WaitGroup
+}
+
+// task is a function that waits for its time.
+type task struct{ timer clock.Timer }
+
+func newScheduler(clk clock.Clock) *scheduler {
+	return &scheduler{clk: clk, timers: map[*task]struct{}{}}
+}
+
+// after runs f once d has passed, or never if the scheduler is stopped before.
+func (s *scheduler) after(d time.Duration, f func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.stopped {
+		return
+	}
+	t := &task{}
+	s.timers[t] = struct{}{}
+	// The function below waits for s.mu, so t.timer is set before it is needed.
+	t.timer = s.clk.AfterFunc(d, func() {
+		s.mu.Lock()
+		_, due := s.timers[t]
+		if due {
+			delete(s.timers, t)
+			s.running.Add(1)
+		}
+		s.mu.Unlock()
+		if due {
+			defer s.running.Done()
+			f()
+		}
+	})
+}
+
+// every runs f again and again, d after its last end. Zero or less is never.
+func (s *scheduler) every(d time.Duration, f func()) {
+	if d <= 0 {
+		return
+	}
+	s.after(d, func() {
+		f()
+		s.every(d, f)
+	})
+}
+
+// stop lets nothing start any more and waits for what runs.
+func (s *scheduler) stop() {
+	s.mu.Lock()
+	s.stopped = true
+	for t := range s.timers {
+		t.timer.Stop()
+	}
+	clear(s.timers)
+	s.mu.Unlock()
+	s.running.Wait()
+}

@@ -1,0 +1,371 @@
+package commitlog
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"path"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/ottla/ottla/internal/vfs"
+	"github.com/ottla/ottla/log/batch"
+	"github.com/ottla/ottla/log/index"
+)
+
+// The files of a segment, all named by its base offset.
+const (
+	logSuffix       = ".log"
+	indexSuffix     = ".index"
+	timeIndexSuffix = ".timeindex"
+	txnIndexSuffix  = ".txnindex"
+	snapshotSuffix  = ".snapshot"
+	deletedSuffix   = ".deleted"
+	cleanedSuffix   = ".cleaned"
+	swapSuffix      = ".swap"
+)
+
+// segmentName is the file name of an offset, without suffix: twenty digits.
+func segmentName(offset int64) string { return fmt.Sprintf("%020d", offset) }
+
+// parseSegmentName reads the offset out of a file name that ends in suffix.
+func parseSegmentName(name, suffix string) (int64, bool) {
+	digits, ok := strings.CutSuffix(name, suffix)
+	if !ok || len(digits) != 20 {
+		return 0, false
+	}
+	offset, err := strconv.ParseInt(digits, 10, 64)
+	return offset, err == nil && offset >= 0
+}
+
+// segment is one piece of a log: a .log file and its indexes.
+//
+// Appends, truncation and removal need the log's mutex. Lookups need nothing: size and maximum are
+// published after the bytes and entries that they cover.
+type segment struct {
+	baseOffset int64
+	log        logFile
+	offsets    *index.Offset
+	times      *index.Time
+	txns       *index.Txn
+
+	// size is the file's length in bytes, as far as it holds batches.
+	size atomic.Int64
+	// removed says that the files are going away; what fails on them then doesn't matter.
+	removed atomic.Bool
+
+	// The rest but max is guarded by Log.mu.
+
+	created time.Time
+	// bytesSinceEntry is how many bytes follow the last index entry.
+	bytesSinceEntry int
+	// rollingTimestamp is the first batch's largest timestamp (ms), -1 while unknown: age is
+	// counted from it.
+	rollingTimestamp int64
+
+	max struct {
+		sync.Mutex
+		// timestampMs is the largest timestamp, -1 if there is none; offset is the last offset of
+		// the first batch that has it.
+		timestampMs, offset int64
+	}
+}
+
+// segmentOptions are what a segment takes from the log's configuration.
+type segmentOptions struct {
+	fs            vfs.FS
+	dir           string
+	maxIndexBytes int32
+	preallocate   int64
+}
+
+// openSegment opens or creates the files of a segment. index.ErrCorrupt says that an index must be
+// rebuilt, see openSegmentReset.
+func openSegment(o segmentOptions, baseOffset int64) (*segment, error) {
+	base := path.Join(o.dir, segmentName(baseOffset))
+	s := &segment{baseOffset: baseOffset, rollingTimestamp: -1}
+	s.log.fs, s.log.path = o.fs, base+logSuffix
+	s.max.timestampMs, s.max.offset = -1, baseOffset
+	s.txns = index.NewTxn(o.fs, base+txnIndexSuffix)
+	if err := s.txns.Check(); err != nil {
+		return nil, err
+	}
+	var err error
+	if s.offsets, err = index.OpenOffset(o.fs, base+indexSuffix, baseOffset, o.maxIndexBytes); err != nil {
+		return nil, err
+	}
+	if s.times, err = index.OpenTime(o.fs, base+timeIndexSuffix, baseOffset, o.maxIndexBytes); err != nil {
+		_ = s.offsets.Discard()
+		return nil, err
+	}
+	return s, nil
+}
+
+// createSegment makes a new, empty segment. What a crash left under its name is emptied.
+func createSegment(o segmentOptions, baseOffset int64, now time.Time) (*segment, error) {
+	for _, suffix := range []string{indexSuffix, timeIndexSuffix, txnIndexSuffix} {
+		if err := removeIfThere(o.fs, path.Join(o.dir, segmentName(baseOffset)+suffix)); err != nil {
+			return nil, err
+		}
+	}
+	s, err := openSegment(o, baseOffset)
+	if err != nil {
+		return nil, err
+	}
+	s.created = now
+	if err := s.openActive(o.preallocate); err != nil {
+		s.discard()
+		return nil, err
+	}
+	return s, nil
+}
+
+// openActive opens the file for appending, cut to its batches, with room reserved.
+func (s *segment) openActive(preallocate int64) error {
+	if err := s.log.open(); err != nil {
+		return err
+	}
+	size, err := s.log.file.Size()
+	if err != nil {
+		return err
+	}
+	if size > s.size.Load() {
+		if err := s.log.file.Truncate(s.size.Load()); err != nil {
+			return err
+		}
+	}
+	if preallocate > 0 {
+		return s.log.file.Preallocate(0, preallocate)
+	}
+	return nil
+}
+
+// discard closes everything without writing what waits.
+func (s *segment) discard() {
+	s.log.seal()
+	_ = s.offsets.Discard()
+	_ = s.times.Discard()
+}
+
+// setMax notes a timestamp if it is the largest so far. Requires: Log.mu held, or s not shared.
+func (s *segment) setMax(timestampMs, offset int64) {
+	s.max.Lock()
+	defer s.max.Unlock()
+	if timestampMs > s.max.timestampMs {
+		s.max.timestampMs, s.max.offset = timestampMs, offset
+	}
+}
+
+// maxTimestamp is the largest timestamp and the offset of the batch that has it.
+func (s *segment) maxTimestamp() (timestampMs, offset int64) {
+	s.max.Lock()
+	defer s.max.Unlock()
+	return s.max.timestampMs, s.max.offset
+}
+
+// indexBatch accounts for a batch that was written at position, and adds index entries if enough
+// bytes lie behind the last ones. Requires: Log.mu held, or s not shared.
+func (s *segment) indexBatch(h *batch.Header, position int64, intervalBytes int32) error {
+	if s.rollingTimestamp < 0 && position == 0 {
+		s.rollingTimestamp = h.MaxTimestamp
+	}
+	s.setMax(h.MaxTimestamp, h.LastOffset())
+	if s.bytesSinceEntry > int(intervalBytes) {
+		// An append of many batches may fill an index; the rest of it stays without entries.
+		if err := s.offsets.Append(h.LastOffset(), position); err != nil && !errors.Is(err, index.ErrFull) {
+			return err
+		}
+		if err := s.times.MaybeAppend(s.maxTimestamp()); err != nil && !errors.Is(err, index.ErrFull) {
+			return err
+		}
+		s.bytesSinceEntry = 0
+	}
+	s.bytesSinceEntry += h.SizeBytes()
+	return nil
+}
+
+// becomeInactive ends the appends to s: the largest timestamp gets an entry and reserved room goes.
+// The files stay open until they are flushed. Requires: Log.mu held.
+func (s *segment) becomeInactive() error {
+	if err := s.times.MaybeAppend(s.maxTimestamp()); err != nil && !errors.Is(err, index.ErrFull) {
+		return err
+	}
+	f, err := s.log.hold()
+	if err != nil {
+		return err
+	}
+	defer s.log.release()
+	size, err := f.Size()
+	if err != nil || size == s.size.Load() {
+		return err
+	}
+	return f.Truncate(s.size.Load())
+}
+
+// flush makes bytes and indexes durable.
+func (s *segment) flush() error {
+	f, err := s.log.hold()
+	if err != nil {
+		return err
+	}
+	defer s.log.release()
+	if err := f.Sync(); err != nil {
+		return fmt.Errorf("sync %s: %w", s.log.name(), err)
+	}
+	return errors.Join(s.offsets.Flush(), s.times.Flush(), s.txns.Flush())
+}
+
+// seal closes the files of a flushed segment until they are read again.
+func (s *segment) seal() error {
+	s.log.seal()
+	return errors.Join(s.offsets.Seal(), s.times.Seal())
+}
+
+// batchAt is a batch of a segment.
+type batchAt struct {
+	batch.Header
+	// position is where it starts in the file, in bytes.
+	position int64
+}
+
+// find returns the first batch from the position from on whose last offset is offset or larger;
+// false if there is none before end. file is the segment's.
+func (s *segment) find(file vfs.File, offset, from, end int64) (batchAt, bool, error) {
+	sc := newScanner(file, from, end)
+	defer sc.close()
+	for {
+		h, pos, err := sc.next()
+		switch {
+		case errors.Is(err, io.EOF):
+			return batchAt{}, false, nil
+		case err != nil:
+			return batchAt{}, false, s.corrupt(pos, err)
+		case h.LastOffset() >= offset:
+			return batchAt{h, pos}, true, nil
+		}
+	}
+}
+
+// locate is find by way of the offset index.
+func (s *segment) locate(file vfs.File, offset, end int64) (batchAt, bool, error) {
+	p, err := s.offsets.Lookup(offset)
+	if err != nil {
+		return batchAt{}, false, err
+	}
+	return s.find(file, offset, p.FilePosition, end)
+}
+
+// corrupt says that the segment has something else than a batch at position.
+func (s *segment) corrupt(position int64, err error) error {
+	if !errors.Is(err, errTornBatch) {
+		return fmt.Errorf("read %s at position %d: %w", s.log.name(), position, err)
+	}
+	return &CorruptError{Path: s.log.name(), Position: position, Reason: err.Error()}
+}
+
+// truncateTo removes the batches that reach offset and everything after them, and returns the end
+// offset that remains: offset, or less if it lay inside a batch. Requires: Log.mu held, no reader.
+func (s *segment) truncateTo(offset int64, now time.Time) (int64, error) {
+	if err := s.log.open(); err != nil {
+		return 0, err
+	}
+	at, found, err := s.locate(s.log.file, offset, s.size.Load())
+	if err != nil {
+		return 0, err
+	}
+	end := offset
+	if found {
+		end = min(offset, at.BaseOffset)
+	} else {
+		at.position = s.size.Load()
+	}
+	if err := errors.Join(s.offsets.TruncateTo(offset), s.times.TruncateTo(offset), s.txns.TruncateTo(offset)); err != nil {
+		return 0, err
+	}
+	if err := s.log.file.Truncate(at.position); err != nil {
+		return 0, err
+	}
+	s.size.Store(at.position)
+	s.bytesSinceEntry = int(at.position - s.offsets.Last().FilePosition)
+	if at.position == 0 {
+		s.created, s.rollingTimestamp = now, -1
+	}
+	return end, s.loadMax()
+}
+
+// loadMax finds the largest timestamp again: that of the last time index entry, or of a batch after
+// the last offset index entry. Requires: Log.mu held, or s not shared.
+func (s *segment) loadMax() error {
+	last := s.times.Last()
+	s.max.Lock()
+	s.max.timestampMs, s.max.offset = last.TimestampMs, last.Offset
+	s.max.Unlock()
+	from, err := s.offsets.Lookup(last.Offset)
+	if err != nil || s.size.Load() == 0 {
+		return err
+	}
+	f, err := s.log.hold()
+	if err != nil {
+		return err
+	}
+	defer s.log.release()
+	sc := newScanner(f, from.FilePosition, s.size.Load())
+	defer sc.close()
+	for {
+		h, pos, err := sc.next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return s.corrupt(pos, err)
+		}
+		s.setMax(h.MaxTimestamp, h.LastOffset())
+	}
+}
+
+// firstTimestamp is the first batch's largest timestamp, -1 if there is none. It is read from the
+// file once. Requires: Log.mu held.
+func (s *segment) firstTimestamp() (int64, error) {
+	if s.rollingTimestamp >= 0 || s.size.Load() == 0 {
+		return s.rollingTimestamp, nil
+	}
+	f, err := s.log.hold()
+	if err != nil {
+		return -1, err
+	}
+	defer s.log.release()
+	b, found, err := s.find(f, 0, 0, s.size.Load())
+	if err != nil || !found {
+		return -1, err
+	}
+	s.rollingTimestamp = b.MaxTimestamp
+	return s.rollingTimestamp, nil
+}
+
+// files are the four files, with the functions that rename them.
+func (s *segment) files() []struct {
+	name   string
+	rename func(string) error
+} {
+	return []struct {
+		name   string
+		rename func(string) error
+	}{
+		{s.log.name(), s.log.rename},
+		{s.offsets.Path(), s.offsets.Rename},
+		{s.times.Path(), s.times.Rename},
+		{s.txns.Path(), s.txns.Rename},
+	}
+}
+
+// setDir tells that the segment's directory has another name.
+func (s *segment) setDir(dir string) {
+	base := path.Join(dir, segmentName(s.baseOffset))
+	s.log.setPath(base + logSuffix)
+	s.offsets.SetPath(base + indexSuffix)
+	s.times.SetPath(base + timeIndexSuffix)
+	s.txns.SetPath(base + txnIndexSuffix)
+}

@@ -1,0 +1,31 @@
+package commitlog
+
+import "github.com/ottla/ottla/internal/vfs"
+
+// Slice is a held range of a segment file. Until Release its file stays open, though it may be
+// renamed or removed by retention meanwhile. A truncation, which happens on followers only, may
+// change its bytes. It satisfies wire.FileRange.
+type Slice struct {
+	log      *logFile
+	file     vfs.File
+	position int64
+	n        int
+}
+
+// Fd is the file's descriptor for sendfile; false if it has none.
+func (s *Slice) Fd() (fd uintptr, ok bool) { return s.file.Fd() }
+
+// ReadAt reads at a position of the file (not of the range), as io.ReaderAt.
+func (s *Slice) ReadAt(p []byte, position int64) (int, error) { return s.file.ReadAt(p, position) }
+
+// Position is where the range starts in the file, in bytes.
+func (s *Slice) Position() int64 { return s.position }
+
+// Len is the range's length in bytes.
+func (s *Slice) Len() int { return s.n }
+
+// Release gives the hold up; called exactly once.
+func (s *Slice) Release() {
+	s.file = nil
+	s.log.release()
+}

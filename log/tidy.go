@@ -1,0 +1,196 @@
+package commitlog
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/ottla/ottla/internal/vfs"
+)
+
+// found is what a partition's directory holds.
+type found struct {
+	// sizes are the lengths of the .log files by base offset; bases are their keys, sorted.
+	sizes map[int64]int64
+	bases []int64
+	// indexed says which segments have both an offset and a time index.
+	indexed map[int64]bool
+	// snapshots are the offsets of producer snapshots, sorted.
+	snapshots []int64
+}
+
+// tidy removes what an interrupted deletion, compaction or write left in a partition's directory,
+// ends an interrupted replacement of segments, and lists the rest.
+func tidy(fs vfs.FS, dir string) (*found, error) {
+	names, err := listFiles(fs, dir)
+	if err != nil {
+		return nil, err
+	}
+	incomplete := int64(math.MaxInt64)
+	var swaps []string
+	for _, name := range names {
+		switch {
+		case strings.HasSuffix(name, cleanedSuffix):
+			// Files are renamed from .cleaned to .swap together; those that are still .cleaned make
+			// the ones after them useless.
+			if base, ok := anySegmentName(strings.TrimSuffix(name, cleanedSuffix)); ok {
+				incomplete = min(incomplete, base)
+			}
+			err = removeIfThere(fs, path.Join(dir, name))
+		case strings.HasSuffix(name, deletedSuffix), strings.HasSuffix(name, ".tmp"):
+			err = removeIfThere(fs, path.Join(dir, name))
+		case strings.HasSuffix(name, swapSuffix):
+			swaps = append(swaps, name)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	if err := endSwap(fs, dir, swaps, incomplete); err != nil {
+		return nil, err
+	}
+	return list(fs, dir)
+}
+
+// listFiles is the names of the plain files in a directory, sorted.
+func listFiles(fs vfs.FS, dir string) ([]string, error) {
+	entries, err := fs.ReadDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, e := range entries {
+		if !e.IsDir() {
+			names = append(names, e.Name())
+		}
+	}
+	return names, nil
+}
+
+// anySegmentName reads the base offset of any of a segment's files.
+func anySegmentName(name string) (int64, bool) {
+	return parseSegmentName(name, path.Ext(name))
+}
+
+// endSwap ends an interrupted replacement: segments whose offsets the .swap files cover go, and the
+// .swap files take their place. Those at or beyond incomplete are removed instead.
+// (Kafka: LogLoader.load.)
+func endSwap(fs vfs.FS, dir string, swaps []string, incomplete int64) error {
+	from, to := int64(math.MaxInt64), int64(math.MinInt64)
+	var use []string
+	for _, name := range swaps {
+		base, ok := anySegmentName(strings.TrimSuffix(name, swapSuffix))
+		if !ok || base >= incomplete {
+			if err := removeIfThere(fs, path.Join(dir, name)); err != nil {
+				return err
+			}
+			continue
+		}
+		use = append(use, name)
+		if strings.HasSuffix(name, logSuffix+swapSuffix) {
+			end, err := endOffsetOf(fs, path.Join(dir, name), base)
+			if err != nil {
+				return err
+			}
+			from, to = min(from, base), max(to, end)
+		}
+	}
+	if len(use) == 0 {
+		return nil
+	}
+	names, err := listFiles(fs, dir)
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		if base, ok := parseSegmentName(name, logSuffix); ok && base >= from && base < to {
+			if slices.Contains(use, name+swapSuffix) {
+				continue // The rename below replaces it.
+			}
+			for _, suffix := range []string{logSuffix, indexSuffix, timeIndexSuffix, txnIndexSuffix} {
+				if err := removeIfThere(fs, path.Join(dir, segmentName(base)+suffix)); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	for _, name := range use {
+		if err := fs.Rename(path.Join(dir, name), path.Join(dir, strings.TrimSuffix(name, swapSuffix))); err != nil {
+			return err
+		}
+	}
+	return fs.SyncDir(dir)
+}
+
+// endOffsetOf walks a segment file to its end offset.
+func endOffsetOf(fs vfs.FS, name string, base int64) (int64, error) {
+	file, err := fs.OpenFile(name, 0, 0)
+	if err != nil {
+		return 0, err
+	}
+	defer file.Close()
+	size, err := file.Size()
+	if err != nil {
+		return 0, err
+	}
+	sc := newScanner(file, 0, size)
+	defer sc.close()
+	for end := base; ; {
+		h, _, err := sc.next()
+		if errors.Is(err, io.EOF) || errors.Is(err, errTornBatch) {
+			return end, nil
+		}
+		if err != nil {
+			return 0, fmt.Errorf("read %s: %w", name, err)
+		}
+		end = h.LastOffset() + 1
+	}
+}
+
+// list lists the segments and snapshots, and removes index files without a segment.
+func list(fs vfs.FS, dir string) (*found, error) {
+	entries, err := fs.ReadDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	f := &found{sizes: map[int64]int64{}, indexed: map[int64]bool{}}
+	indexes := map[string]bool{}
+	for _, e := range entries {
+		name := e.Name()
+		base, ok := anySegmentName(name)
+		if !ok || e.IsDir() {
+			continue
+		}
+		switch path.Ext(name) {
+		case logSuffix:
+			info, err := e.Info()
+			if err != nil {
+				return nil, err
+			}
+			f.sizes[base] = info.Size()
+			f.bases = append(f.bases, base)
+		case indexSuffix, timeIndexSuffix, txnIndexSuffix:
+			indexes[name] = true
+		case snapshotSuffix:
+			f.snapshots = append(f.snapshots, base)
+		}
+	}
+	for name := range indexes {
+		base, _ := anySegmentName(name)
+		if _, ok := f.sizes[base]; !ok {
+			if err := removeIfThere(fs, path.Join(dir, name)); err != nil {
+				return nil, err
+			}
+		}
+	}
+	for _, base := range f.bases {
+		f.indexed[base] = indexes[segmentName(base)+indexSuffix] && indexes[segmentName(base)+timeIndexSuffix]
+	}
+	slices.Sort(f.bases)
+	slices.Sort(f.snapshots)
+	return f, nil
+}
