@@ -1,6 +1,9 @@
 package handlers
 
 import (
+	"cmp"
+	"slices"
+
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
@@ -20,6 +23,7 @@ func newAPIVersionsTable(table []api) *apiVersionsTable {
 		k.ApiKey, k.MinVersion, k.MaxVersion = a.key.Int16(), a.min, a.max
 		t.keys = append(t.keys, k)
 	}
+	slices.SortFunc(t.keys, func(a, b kmsg.ApiVersionsResponseApiKey) int { return cmp.Compare(a.ApiKey, b.ApiKey) })
 	return t
 }
 

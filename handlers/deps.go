@@ -30,8 +30,8 @@ type Deps struct {
 	fetchSessions *fetchSessions
 	producerIDs   *producerIDs
 	apiVersions   *apiVersionsTable
-	produces      producePool
-	fetches       fetchPool
+	produces      *producePool
+	fetches       *fetchPool
 }
 
 // Controller executes requests that change or ask for the cluster's metadata on the active

@@ -41,6 +41,7 @@ func New(deps Deps) *Dispatcher {
 	d.fetchSessions = newFetchSessions(d.Random)
 	d.producerIDs = newProducerIDs(d)
 	d.apiVersions = newAPIVersionsTable(table)
+	d.produces, d.fetches = &producePool{}, &fetchPool{}
 	h := &Dispatcher{deps: d}
 	for _, a := range table {
 		key := a.key.Int16()

@@ -202,6 +202,11 @@ func checkSingleBatch(version int16, records []byte) error {
 	case errors.Is(err, batch.ErrTruncated):
 		return kerr.InvalidRecord
 	case err != nil:
+		// Kafka fails on this while it looks at the request, not at the log, and tells why.
+		var e *kerror.Error
+		if errors.As(err, &e) && e.Message == "" && e.Cause != nil {
+			return kerror.New(e.Kerr, "%s", e.Cause)
+		}
 		return err
 	case size > len(records), magic != batch.MagicV2, len(records)-size >= batch.LogOverhead:
 		return kerr.InvalidRecord
