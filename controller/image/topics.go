@@ -2,7 +2,9 @@ package image
 
 import (
 	"encoding/base64"
+	"encoding/binary"
 	"iter"
+	"math/rand/v2"
 )
 
 // ID is a uuid as the protocol carries it: topic ids, directory ids, incarnation ids.
@@ -89,4 +91,14 @@ func (l partitionList) with(i int, p *Partition) partitionList {
 	}
 	pieces[k] = piece
 	return partitionList{pieces: pieces, n: max(l.n, i+1)}
+}
+
+// NewID makes a random (version 4) uuid.
+func NewID(rng *rand.Rand) ID {
+	var id ID
+	binary.BigEndian.PutUint64(id[:8], rng.Uint64())
+	binary.BigEndian.PutUint64(id[8:], rng.Uint64())
+	id[6] = id[6]&0x0f | 0x40
+	id[8] = id[8]&0x3f | 0x80
+	return id
 }

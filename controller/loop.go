@@ -1,0 +1,234 @@
+package controller
+
+import (
+	"errors"
+	"sync"
+
+	"github.com/hashicorp/raft"
+	"github.com/ottla/ottla/controller/decide"
+	"github.com/ottla/ottla/controller/image"
+	"github.com/ottla/ottla/internal/kerror"
+	"github.com/ottla/ottla/internal/record/metadata"
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kmsg"
+)
+
+const (
+	// mailboxSize bounds the requests that wait to be decided; senders wait beyond it.
+	mailboxSize = 128
+	// inFlightSize bounds the decisions that wait for their commit; the loop waits beyond it.
+	inFlightSize = 256
+)
+
+// command is a request on its way through the loop. done has room for its one result.
+type command struct {
+	req  kmsg.Request
+	done chan result
+}
+
+type result struct {
+	resp kmsg.Response
+	err  error
+}
+
+// decision is a decided command on its way to its answer.
+type decision struct {
+	cmd *command
+	// future is the commit of the decision's records; nil if it has none. Such a decision still waits
+	// for those before it, since it may tell of what they did.
+	future raft.ApplyFuture
+	resp   kmsg.Response
+	// term tells the leaderships of this node apart.
+	term uint64
+}
+
+// loop decides on requests, one at a time.
+type loop struct {
+	c *Controller
+
+	mailbox    chan *command
+	leadership chan bool
+	inFlight   chan decision
+	// lost tells the loop that a commit failed in a term.
+	lost chan uint64
+	// ready is closed when this node became the active controller for the first time.
+	ready     chan struct{}
+	readyOnce sync.Once
+	// done is closed when the loop and the completer have ended.
+	done chan struct{}
+
+	// speculative is the committed image and all decisions in flight; nil unless this node is the
+	// active controller. Owned by the loop's goroutine, as is term.
+	speculative *image.Image
+	term        uint64
+}
+
+func newLoop(c *Controller) *loop {
+	return &loop{
+		c:          c,
+		mailbox:    make(chan *command, mailboxSize),
+		leadership: make(chan bool, 16),
+		inFlight:   make(chan decision, inFlightSize),
+		lost:       make(chan uint64, 1),
+		ready:      make(chan struct{}),
+		done:       make(chan struct{}),
+	}
+}
+
+func (l *loop) start() {
+	go func() {
+		defer close(l.done)
+		completed := make(chan struct{})
+		go func() {
+			defer close(completed)
+			l.complete()
+		}()
+		l.run()
+		close(l.inFlight)
+		<-completed
+	}()
+}
+
+// stop waits for both goroutines. Requires: the controller is dead and raft is shut down.
+func (l *loop) stop() { <-l.done }
+
+func (l *loop) run() {
+	for {
+		select {
+		case leader := <-l.leadership:
+			l.stepDown()
+			if leader {
+				l.lead()
+			}
+		case term := <-l.lost:
+			if term == l.term {
+				l.stepDown()
+			}
+		case cmd := <-l.mailbox:
+			l.handle(cmd)
+		case <-l.c.dead:
+			return
+		}
+	}
+}
+
+// lead makes this node the active controller: it waits until everything that earlier leaders
+// committed is in the image, and bootstraps a new cluster.
+func (l *loop) lead() {
+	r := l.c.raft
+	if err := r.Barrier(0).Error(); err != nil {
+		l.c.logger.Info("lost the metadata quorum's leadership at once", "error", err)
+		return
+	}
+	l.c.publisher.load()
+	l.term = r.CurrentTerm()
+	l.speculative = l.c.Image()
+	if l.speculative.ClusterID() == "" {
+		records := bootstrapRecords(l.c.cfg)
+		if err := l.propose(records); err != nil {
+			l.stepDown()
+			return
+		}
+		l.c.logger.Info("bootstrapped a new cluster", "clusterId", l.speculative.ClusterID())
+	}
+	if !l.c.publisher.wait(l.speculative.Offset()) {
+		l.stepDown()
+		return
+	}
+	l.readyOnce.Do(func() { close(l.ready) })
+}
+
+// propose replicates records and waits for their commit.
+func (l *loop) propose(records []metadata.Record) error {
+	next, _, err := l.speculative.Apply(int32(l.term), records)
+	if err != nil {
+		l.c.fail(err)
+		return err
+	}
+	f := l.c.raft.Apply(appendEntry(nil, records), 0)
+	if err := f.Error(); err != nil {
+		return err
+	}
+	if err, ok := f.Response().(error); ok {
+		return err
+	}
+	l.speculative = next
+	return nil
+}
+
+// stepDown drops the speculative image. Decisions in flight fail through their futures.
+func (l *loop) stepDown() { l.speculative = nil }
+
+// handle decides on one request and sends its records to raft.
+func (l *loop) handle(cmd *command) {
+	if l.speculative == nil {
+		cmd.done <- result{err: kerror.New(kerr.NotController, "")}
+		return
+	}
+	env := &decide.Env{
+		Image: l.speculative, NodeID: l.c.cfg.NodeID, Now: l.c.now(), Rand: l.c.cfg.Rand,
+		Settings: l.c.cfg.Settings, Quorum: l.c.quorum(l.term),
+	}
+	d, err := decide.Decide(env, cmd.req)
+	if err != nil {
+		cmd.done <- result{err: err}
+		return
+	}
+	out := decision{cmd: cmd, resp: d.Response, term: l.term}
+	if len(d.Records) > 0 {
+		next, _, err := l.speculative.Apply(int32(l.term), d.Records)
+		if err != nil {
+			// A decision that can't be replayed must not reach the log.
+			l.c.logger.Error("refused a decision", "api", kmsg.NameForKey(cmd.req.Key()), "error", err)
+			cmd.done <- result{err: kerror.Wrap(kerr.UnknownServerError, err)}
+			return
+		}
+		l.speculative = next
+		out.future = l.c.raft.Apply(appendEntry(nil, d.Records), 0)
+	}
+	l.inFlight <- out
+}
+
+// complete answers decisions in order, each after its commit and publication.
+func (l *loop) complete() {
+	var failed uint64 // the last term in which a commit failed
+	for d := range l.inFlight {
+		var err error
+		switch {
+		case d.term == failed:
+			err = raft.ErrLeadershipLost
+		case d.future != nil:
+			err = l.await(d.future)
+		}
+		if err == nil {
+			d.cmd.done <- result{resp: d.resp}
+			continue
+		}
+		if failed != d.term {
+			failed = d.term
+			select {
+			case l.lost <- d.term:
+			default:
+			}
+		}
+		d.cmd.done <- result{err: kerror.Wrap(kerr.NotController, err)}
+	}
+}
+
+var errNotPublished = errors.New("controller stopped before the change was published")
+
+// await waits until an entry is committed, applied and seen by this node's subscribers.
+func (l *loop) await(f raft.ApplyFuture) error {
+	if err := f.Error(); err != nil {
+		return err
+	}
+	switch r := f.Response().(type) {
+	case error:
+		return r
+	case int64:
+		if !l.c.publisher.wait(r) {
+			return errNotPublished
+		}
+	}
+	return nil
+}
