@@ -53,8 +53,10 @@ type flusher struct {
 	mu      sync.Mutex // guards what follows
 	wake    *sync.Cond
 	waiting map[*Log]struct{}
-	stopped bool
-	done    chan struct{}
+	// flushing says that a log is being flushed.
+	flushing bool
+	stopped  bool
+	done     chan struct{}
 }
 
 func (f *flusher) start(m *Manager) {
@@ -72,7 +74,7 @@ func (f *flusher) add(l *Log) {
 	defer f.mu.Unlock()
 	if f.waiting != nil && !f.stopped {
 		f.waiting[l] = struct{}{}
-		f.wake.Signal()
+		f.wake.Broadcast()
 	}
 }
 
@@ -89,10 +91,13 @@ func (f *flusher) run(m *Manager) {
 		}
 		for l := range f.waiting {
 			delete(f.waiting, l)
+			f.flushing = true
 			f.mu.Unlock()
 			m.flush(l)
 			f.mu.Lock()
+			f.flushing = false
 		}
+		f.wake.Broadcast()
 	}
 }
 
@@ -104,7 +109,7 @@ func (f *flusher) stop() {
 		return
 	}
 	f.stopped = true
-	f.wake.Signal()
+	f.wake.Broadcast()
 	f.mu.Unlock()
 	<-f.done
 }

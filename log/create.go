@@ -55,12 +55,18 @@ func (m *Manager) adopt(l *Log, topicID [16]byte, cfg Config) error {
 	if err := l.usable(); err != nil {
 		return err
 	}
-	if l.topicID == [16]byte{} {
-		return storageError(fmt.Errorf("%s has no topic id; add %s", l.tp, partitionMetadataFile))
-	}
-	if l.topicID != topicID {
+	switch id := l.TopicID(); id {
+	case topicID:
+	case [16]byte{}:
+		// Written by a Kafka before 2.8, or its creation was interrupted.
+		if err := m.writePartitionMetadata(l.path, topicID); err != nil {
+			l.dir.fail(err)
+			return storageError(err)
+		}
+		l.topicID.Store(&topicID)
+	default:
 		return kerror.Wrap(kerr.InconsistentTopicID, fmt.Errorf("%s has the topic id %s, not %s",
-			l.tp, FormatUUID(l.topicID), FormatUUID(topicID)))
+			l.tp, FormatUUID(id), FormatUUID(topicID)))
 	}
 	l.UpdateConfig(cfg)
 	return nil
@@ -89,7 +95,7 @@ func (m *Manager) createFiles(l *Log) error {
 	if err := m.fs.MkdirAll(l.path, 0o755); err != nil {
 		return err
 	}
-	if err := writeFileAtomic(m.fs, path.Join(l.path, partitionMetadataFile), formatPartitionMetadata(l.topicID)); err != nil {
+	if err := m.writePartitionMetadata(l.path, l.TopicID()); err != nil {
 		return err
 	}
 	// As a load of an empty directory: it makes the first segment.
@@ -102,6 +108,10 @@ func (m *Manager) createFiles(l *Log) error {
 	}
 	l.namesUnsynced = false
 	return m.fs.SyncDir(path.Dir(l.path))
+}
+
+func (m *Manager) writePartitionMetadata(dir string, topicID [16]byte) error {
+	return writeFileAtomic(m.fs, path.Join(dir, partitionMetadataFile), formatPartitionMetadata(topicID))
 }
 
 // Delete takes a log out of service: its directory is renamed at once, and removed later.

@@ -65,7 +65,7 @@ func (d *dir) file(name string) string { return path.Join(d.path, name) }
 // open locks the directory, reads its properties, which must be ours, and takes the marker of a
 // clean stop. A directory that is new gets an id.
 func (d *dir) open(cfg *ManagerConfig) error {
-	if err := d.fs.MkdirAll(d.path, 0o755); err != nil {
+	if err := makeDirs(d.fs, d.path); err != nil {
 		return err
 	}
 	lock, err := d.fs.Lock(d.file(lockFile))
@@ -77,8 +77,34 @@ func (d *dir) open(cfg *ManagerConfig) error {
 		return errors.Join(err, d.close())
 	}
 	d.clean, d.brokerEpoch, err = takeCleanShutdown(d.fs, d.path)
+	if err == nil && !d.clean {
+		// The process may have died where the machine didn't: names may still be at risk.
+		err = errors.Join(d.fs.SyncDir(path.Dir(d.path)), d.fs.SyncDir(d.path))
+	}
 	if err != nil {
 		return errors.Join(err, d.close())
+	}
+	return nil
+}
+
+// makeDirs makes a directory and the ones above it, durably.
+func makeDirs(fs vfs.FS, name string) error {
+	var missing []string
+	for p := name; p != "/" && p != "."; p = path.Dir(p) {
+		if _, err := fs.Stat(p); err == nil {
+			break
+		} else if !isNotExist(err) {
+			return err
+		}
+		missing = append(missing, p)
+	}
+	if err := fs.MkdirAll(name, 0o755); err != nil {
+		return err
+	}
+	for _, p := range missing {
+		if err := fs.SyncDir(path.Dir(p)); err != nil {
+			return err
+		}
 	}
 	return nil
 }

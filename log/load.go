@@ -92,6 +92,7 @@ func (l *Log) load(ctx context.Context, c checkpointed, clean bool) error {
 	l.recoveryPoint.Store(end)
 	if !clean {
 		l.recoveryPoint.Store(min(max(c.recoveryPoint, 0), end))
+		l.namesUnsynced = true // As far as we know: not every crash is one of the machine.
 	}
 	l.lastFlush.Store(l.clk.Now().UnixMilli())
 	l.producers.OnHighWatermark(l.highWatermark.Load())

@@ -210,9 +210,10 @@ func (m *Manager) topicConfig(topic string) Config {
 // newLog makes a log that isn't loaded yet.
 func (m *Manager) newLog(d *dir, tp topicPartition, id [16]byte, full string, cfg Config) *Log {
 	l := &Log{
-		tp: tp, topicID: id, dir: d, fs: m.fs, clk: m.clk, logger: m.logger,
+		tp: tp, dir: d, fs: m.fs, clk: m.clk, logger: m.logger,
 		codecs: m.codecs, host: m, path: full,
 	}
+	l.topicID.Store(&id)
 	l.epochs.cache = &epochCache{}
 	l.settings.Store(newSettings(tp, cfg))
 	return l

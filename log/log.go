@@ -23,15 +23,16 @@ import (
 // Lock order: flushing, mu, reading; then epochs, tail and the locks of segments, which are never
 // held over another one of these.
 type Log struct {
-	tp      topicPartition
-	topicID [16]byte
-	dir     *dir
+	tp  topicPartition
+	dir *dir
 	fs      vfs.FS
 	clk     clock.Clock
 	logger  *slog.Logger
 	codecs  *batch.Codecs
 	host    host
 
+	// topicID is zero only for a log that was found without partition.metadata.
+	topicID  atomic.Pointer[[16]byte]
 	settings atomic.Pointer[settings]
 	// gone is why the log can't be used: closed or deleted; nil while it can. Written with mu held.
 	gone atomic.Pointer[kerror.Error]
@@ -109,7 +110,7 @@ func (l *Log) Topic() string { return l.tp.topic }
 func (l *Log) Partition() int32 { return l.tp.partition }
 
 // TopicID is the topic's id.
-func (l *Log) TopicID() [16]byte { return l.topicID }
+func (l *Log) TopicID() [16]byte { return *l.topicID.Load() }
 
 // DirectoryID is the uuid of the log dir that holds the log.
 func (l *Log) DirectoryID() [16]byte { return l.dir.id }
