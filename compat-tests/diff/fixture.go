@@ -97,6 +97,12 @@ func MetadataOf(names ...string) *kmsg.MetadataRequest {
 // Group is a fresh group name whose coordinator is ready.
 func (s *Script) Group(alias string) string {
 	name := s.Name(alias)
+	s.AwaitCoordinator(name)
+	return name
+}
+
+// AwaitCoordinator waits until a group's coordinator answers for it.
+func (s *Script) AwaitCoordinator(name string) {
 	req := kmsg.NewPtrHeartbeatRequest()
 	req.Group, req.MemberID, req.Generation = name, "nobody", 1
 	find := kmsg.NewPtrFindCoordinatorRequest()
@@ -109,7 +115,6 @@ func (s *Script) Group(alias string) string {
 		}
 		return true
 	})
-	return name
 }
 
 // Producer is a fresh idempotent producer id.
@@ -133,3 +138,17 @@ func (s *Script) await(what string, done func() bool) {
 		}
 	}
 }
+
+// AwaitState waits until a classic group is in a state.
+func (s *Script) AwaitState(group, state string) {
+	req := kmsg.NewPtrDescribeGroupsRequest()
+	req.Groups = []string{group}
+	s.await("group in state "+state, func() bool {
+		resp := s.Quiet(5, req).(*kmsg.DescribeGroupsResponse)
+		return len(resp.Groups) == 1 && resp.Groups[0].State == state
+	})
+}
+
+// AliasMember numbers a member that no recorded answer has shown yet, so that lists of members have a
+// fixed order.
+func (s *Script) AliasMember(id string) { s.aliases.text(id) }

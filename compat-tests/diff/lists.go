@@ -24,6 +24,8 @@ func unordered() map[string][]string {
 		"ListConfigResourcesResponse.ConfigResources":             {"Type", "Name"},
 		"DescribeLogDirsResponseDir.Topics":                       {"Topic"},
 		"DescribeLogDirsResponseDirTopic.Partitions":              {"Partition"},
+		"ListOffsetsResponseTopic.Partitions":                     {"Partition"},
+		"DescribeGroupsResponse.Groups":                           {"Group"},
 		"ListOffsetsResponse.Topics":                              {"Topic"},
 		"ListGroupsResponse.Groups":                               {"Group"},
 		"JoinGroupResponse.Members":                               {"MemberID"},

@@ -3,6 +3,7 @@ package diff
 import (
 	"encoding/base64"
 	"fmt"
+	"math"
 	"regexp"
 	"sort"
 	"strconv"
@@ -81,7 +82,7 @@ func (a *aliases) timestamp(ms int64) string {
 
 var (
 	uuidPattern = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`)
-	timePattern = regexp.MustCompile(`\b1[0-9]{12}\b`)
+	timePattern = regexp.MustCompile(`-?\b[0-9]{13,19}\b`)
 	portPattern = regexp.MustCompile(`(127\.0\.0\.1|localhost):[0-9]+`)
 )
 
@@ -102,10 +103,13 @@ func (a *aliases) text(s string) string {
 	s = portPattern.ReplaceAllString(s, "<address>")
 	return timePattern.ReplaceAllStringFunc(s, func(t string) string {
 		ms, err := strconv.ParseInt(t, 10, 64)
-		if err != nil {
+		if err != nil || ms == math.MaxInt64 || ms == math.MinInt64 {
 			return t
 		}
-		return a.timestamp(ms)
+		if named := a.timestamp(ms); named != t {
+			return named
+		}
+		return "<ms>" // A time that was computed from now.
 	})
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"strconv"
+	"strings"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
@@ -83,8 +84,12 @@ func (r *renderer) batchRecords(path string, payload []byte) []Line {
 				{"OffsetDelta", strconv.Itoa(int(rec.OffsetDelta))}, {"TimestampDelta", strconv.FormatInt(rec.TimestampDelta64, 10)},
 				{"Key", bytesText(rec.Key)}, {"Value", bytesText(rec.Value)},
 			}
+			var headers []string
 			for _, h := range rec.Headers {
-				line.Fields = append(line.Fields, Field{"Header", strconv.Quote(h.Key) + ":" + bytesText(h.Value)})
+				headers = append(headers, strconv.Quote(h.Key)+":"+bytesText(h.Value))
+			}
+			if headers != nil {
+				line.Fields = append(line.Fields, Field{"Headers", "[" + strings.Join(headers, ",") + "]"})
 			}
 		}
 		lines = append(lines, line)

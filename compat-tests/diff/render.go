@@ -67,7 +67,7 @@ func (r *renderer) structure(path string, v reflect.Value) []Line {
 		case f.Kind() == reflect.Struct:
 			below = append(below, r.structure(where, f)...)
 		case f.Kind() == reflect.Slice && f.Type().Elem().Kind() == reflect.Struct:
-			if f.Len() == 0 {
+			if _, filtered := r.foreign[t.Name()+"."+name]; f.Len() == 0 && !filtered {
 				own.Fields = append(own.Fields, Field{name, emptyList(f)})
 			}
 			below = append(below, r.list(where, t.Name()+"."+name, f)...)
@@ -75,11 +75,19 @@ func (r *renderer) structure(path string, v reflect.Value) []Line {
 			n, lines := r.records(where, f.Bytes())
 			own.Fields = append(own.Fields, Field{name, n})
 			below = append(below, lines...)
+		case name == "Value" && namesDirectory(v):
+			own.Fields = append(own.Fields, Field{name, "<dirs>"})
 		default:
 			own.Fields = append(own.Fields, Field{name, r.scalar(t.Name(), name, f)})
 		}
 	}
 	return append([]Line{own}, below...)
+}
+
+// namesDirectory says whether a structure is a setting whose value is a path of the machine.
+func namesDirectory(v reflect.Value) bool {
+	f := v.FieldByName("Name")
+	return f.IsValid() && f.Kind() == reflect.String && f.String() == "log.dirs"
 }
 
 // list renders the elements of a list of structures, addressed by index or by key.
@@ -93,7 +101,7 @@ func (r *renderer) list(path, field string, list reflect.Value) []Line {
 	var elements []element
 	for i := range list.Len() {
 		e := element{strconv.Itoa(i), list.Index(i)}
-		if filtered && !r.own(plainString(e.value.FieldByName(ownName))) {
+		if filtered && !r.isOwn(e.value.FieldByName(ownName)) {
 			continue
 		}
 		if keyed {
@@ -123,6 +131,9 @@ func (r *renderer) label(v reflect.Value, keys []string) string {
 		f := v.FieldByName(key)
 		if f.IsZero() && len(keys) > 1 {
 			continue
+		}
+		if f.Kind() == reflect.Array && len(parts) > 0 {
+			continue // An id is needed only where no name is; its alias is given in the order of the names.
 		}
 		for f.Kind() == reflect.Pointer && !f.IsNil() {
 			f = f.Elem()
@@ -214,14 +225,15 @@ func emptyList(f reflect.Value) string {
 	return "[]"
 }
 
-func plainString(f reflect.Value) string {
-	for f.Kind() == reflect.Pointer && !f.IsNil() {
+// isOwn says whether the name in a field belongs to the case. A null one does: it stands for an id.
+func (r *renderer) isOwn(f reflect.Value) bool {
+	if f.Kind() == reflect.Pointer {
+		if f.IsNil() {
+			return true
+		}
 		f = f.Elem()
 	}
-	if f.Kind() != reflect.String {
-		return ""
-	}
-	return f.String()
+	return r.own(f.String())
 }
 
 func errorCode(code int16) string {

@@ -61,7 +61,7 @@ func newScript(address string, random []byte) (*Script, error) {
 	}
 	s.aliases = newAliases(s.start, host, port)
 	s.render = newRenderer(s.aliases, func(name string) bool {
-		return name == "" || strings.Contains(name, s.nonce) || s.adopted[name]
+		return strings.Contains(name, s.nonce) || s.adopted[name]
 	})
 	s.Peer = s.On("")
 	return s, nil
@@ -168,12 +168,36 @@ func (w *Pending) read() ([]byte, error) {
 func (w *Pending) Answer() kmsg.Response {
 	s := w.peer.script
 	body, err := w.read()
+	if errors.Is(err, errClosed) {
+		s.record(w.title, []Line{{Fields: []Field{{"Answer", "connection-closed"}}}})
+		panic(abort{w.title + ": " + err.Error()})
+	}
 	if err != nil {
 		s.fail(w.title, err.Error())
 	}
 	resp := w.req.ResponseKind()
 	s.record(w.title, s.render.answer(resp, body))
 	return resp
+}
+
+// AnswerOrNone is Answer where the oracle may owe one: no answer within a while ends the script, but is no
+// failure.
+func (w *Pending) AnswerOrNone() {
+	s := w.peer.script
+	frame, err := w.peer.conn.ReadFrame(silence)
+	if err != nil {
+		what := "none"
+		if errors.Is(err, errClosed) {
+			what = "connection-closed"
+		}
+		s.record(w.title, []Line{{Fields: []Field{{"Answer", what}}}})
+		panic(abort{w.title + ": no answer"})
+	}
+	body, err := Body(frame, w.req, w.correlationID)
+	if err != nil {
+		s.fail(w.title, err.Error())
+	}
+	s.record(w.title, s.render.answer(w.req.ResponseKind(), body))
 }
 
 // Ask sends a request at a version, records the answer and returns it.
@@ -183,16 +207,7 @@ func (p *Peer) Ask(version int16, req kmsg.Request) kmsg.Response {
 
 // Quiet is Ask without a record, for what prepares a case.
 func (p *Peer) Quiet(version int16, req kmsg.Request) kmsg.Response {
-	w := p.Send(version, req)
-	body, err := w.read()
-	if err != nil {
-		p.script.fail(w.title, err.Error())
-	}
-	resp := req.ResponseKind()
-	if err := resp.ReadFrom(body); err != nil {
-		p.script.fail(w.title, err.Error())
-	}
-	return resp
+	return p.Send(version, req).Quiet()
 }
 
 // settleTimeout is how long a broker may take to apply what it acknowledged.
@@ -240,8 +255,9 @@ func (p *Peer) RawAnswer(title string) {
 	p.script.record(p.title(title), []Line{{Fields: []Field{f}}})
 }
 
-// silence is how long a connection that says nothing is listened to.
-const silence = 700 * time.Millisecond
+// silence is how long a connection that says nothing is listened to before it counts as silent. Few cases
+// end in silence, so it is long enough for a busy machine.
+const silence = 5 * time.Second
 
 // Fate records what became of the connection: closed, open (it answers a probe) or silent (it waits for
 // more bytes).
@@ -262,4 +278,18 @@ func (p *Peer) Fate(title string) {
 		}
 	}
 	p.script.record(p.title(title), []Line{{Fields: []Field{{"Connection", fate}}}})
+}
+
+// Quiet takes the answer without recording it.
+func (w *Pending) Quiet() kmsg.Response {
+	s := w.peer.script
+	body, err := w.read()
+	if err != nil {
+		s.fail(w.title, err.Error())
+	}
+	resp := w.req.ResponseKind()
+	if err := resp.ReadFrom(body); err != nil {
+		s.fail(w.title, err.Error())
+	}
+	return resp
 }

@@ -30,7 +30,10 @@ func (l *list) alone(name string, run func(*diff.Script)) {
 func All() []diff.Case {
 	var all []diff.Case
 	for _, api := range []func() []diff.Case{
-		connection, apiVersions,
+		connection, apiVersions, metadata, describeCluster, createTopicsCases, deleteTopicsCases, createPartitions,
+		deleteRecordsCases, describeConfigsCases, incrementalAlterConfigs, listConfigResources, produceRecords, idempotence,
+		producers, fetchCases, listOffsetsCases, offsetForLeaderEpoch, findCoordinator, joinGroup, syncHeartbeatLeave,
+		groupAdmin, offsetCommit, offsetFetchCases, admin,
 	} {
 		all = append(all, api()...)
 	}

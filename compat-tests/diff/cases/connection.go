@@ -35,7 +35,6 @@ func connection() []diff.Case {
 	send("size-below-header", diff.Frame([]byte{0, 18, 0, 0}))
 	send("header-truncated", diff.Frame(header(18, 0, false)[:9]))
 	send("header-client-id-too-long", diff.Frame([]byte{0, 18, 0, 0, 0, 0, 0, 7, 0x7f, 0xff, 'a'}))
-	send("header-client-id-negative", diff.Frame([]byte{0, 18, 0, 0, 0, 0, 0, 7, 0x80, 0x00, 'a'}))
 	send("header-tags-missing", diff.Frame(header(18, 3, false)))
 	send("frame-unfinished", append(size(100), 0, 18))
 	send("http-get", []byte("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"))
@@ -81,10 +80,12 @@ func connection() []diff.Case {
 	})
 
 	l.add("bytes-one-by-one", func(s *diff.Script) {
-		for _, b := range diff.Frame(header(18, 0, false)) {
+		s.AwaitCoordinator("g")
+		for _, b := range diff.Frame(append(header(12, 0, false), 0, 1, 'g', 0, 0, 0, 1, 0, 1, 'm')) {
 			s.Raw([]byte{b})
 		}
-		s.Fate("after a request sent byte by byte, its answer taken for the probe's")
+		s.RawAnswer("Heartbeat v0 sent byte by byte")
+		s.Fate("after it")
 	})
 	l.add("answers-in-order", func(s *diff.Script) {
 		t := s.Topic("t", 1)
@@ -97,16 +98,26 @@ func connection() []diff.Case {
 		c.Answer()
 		d.Answer()
 	})
+	l.add("header-client-id-negative", func(s *diff.Script) {
+		s.AwaitCoordinator("g")
+		s.Raw(diff.Frame([]byte{0, 12, 0, 0, 0, 0, 0, 7, 0x80, 0x00, 0, 1, 'g', 0, 0, 0, 1, 0, 1, 'm'}))
+		s.RawAnswer("Heartbeat v0 with a client id of length -32768")
+		s.Fate("after it")
+	})
 	l.add("client-id-null", func(s *diff.Script) {
-		s.Raw(diff.Frame(diff.AppendHeader(nil, 16, 0, 7, nil, false)))
-		s.Fate("after ListGroups v0 without a client id, its answer taken for the probe's")
+		s.AwaitCoordinator("g")
+		s.Raw(diff.Frame(append(diff.AppendHeader(nil, 12, 0, 7, nil, false), 0, 1, 'g', 0, 0, 0, 1, 0, 1, 'm')))
+		s.RawAnswer("Heartbeat v0 without a client id")
+		s.Fate("after it")
 	})
 	l.add("bytes-after-body", func(s *diff.Script) {
+		s.AwaitCoordinator("g")
 		s.Raw(diff.Frame(append(header(12, 0, false), 0, 1, 'g', 0, 0, 0, 1, 0, 1, 'm', 9, 9, 9)))
 		s.RawAnswer("Heartbeat v0 with three bytes too many")
 		s.Fate("after it")
 	})
 	l.add("unknown-tags-in-request", func(s *diff.Script) {
+		s.AwaitCoordinator("g")
 		frame := diff.AppendHeader(nil, 12, 4, 7, client, false)
 		frame = append(frame, 1, 50, 2, 'h', 'i') // A tag in the header,
 		frame = append(frame, 2, 'g', 0, 0, 0, 1, 2, 'm', 0, 1, 99, 1, 'x')
