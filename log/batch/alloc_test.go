@@ -63,8 +63,9 @@ func TestHotPathsDoNotAllocate(t *testing.T) {
 		o := DefaultOptions()
 		o.Codec = codec
 		b := build(t, codecs, o, strings.Split(strings.Repeat("value ", 100), " ")...)
-		// The window's slice header is pooled by pointer, and the collector may empty pools.
-		if n := testing.AllocsPerRun(50, read(&b, (*RecordReader).Skim)); n > 4 {
+		// Pools may be emptied, and under the race detector they are at random: what counts is that
+		// nothing is allocated for each of the 101 records.
+		if n := testing.AllocsPerRun(50, read(&b, (*RecordReader).Skim)); n > 50 {
 			t.Errorf("skim %s: %v allocations", codec, n)
 		}
 	}

@@ -29,15 +29,19 @@ type Codecs struct {
 	lz4Fast      sync.Pool
 	lz4High      sync.Pool
 	zstdEncoders [zstdLevels]sync.Pool
-	// largeZstd holds one token: frames that ask for a window above zstdWindowBytes are read
-	// one at a time, since a frame of a few bytes can ask for 128 MiB.
+	// largeZstd holds largeZstdReaders tokens. Frames that ask for a window above
+	// zstdWindowBytes are read by that many readers at a time, and others wait, since a frame of
+	// a few bytes can ask for 128 MiB. So that nobody waits for himself, a goroutine may have
+	// only one reader open while others do likewise: see RecordReader.
 	largeZstd chan struct{}
 }
 
 // NewCodecs returns empty pools.
 func NewCodecs() *Codecs {
-	c := &Codecs{largeZstd: make(chan struct{}, 1)}
-	c.largeZstd <- struct{}{}
+	c := &Codecs{largeZstd: make(chan struct{}, largeZstdReaders)}
+	for range largeZstdReaders {
+		c.largeZstd <- struct{}{}
+	}
 	return c
 }
 

@@ -130,7 +130,7 @@ func allocated(f func()) uint64 {
 // limit, and the error is the limit's or that of a lie.
 func TestBombs(t *testing.T) {
 	codecs := NewCodecs()
-	zeros := make([]byte, 64<<20)
+	zeros := make([]byte, 32<<20)
 	bombs := map[string]struct {
 		codec Codec
 		src   []byte
@@ -160,19 +160,19 @@ func TestBombs(t *testing.T) {
 		if err == nil {
 			t.Errorf("%s: no error", name)
 		}
-		if n > 32<<20 {
+		if n > 24<<20 {
 			t.Errorf("%s: allocated %d bytes", name, n)
 		}
 	}
 }
 
-// TestBombIsSkimmed checks the records of a batch that holds one of 64 MiB, in constant memory.
+// TestBombIsSkimmed checks the records of a batch that holds one of 32 MiB, in constant memory.
 func TestBombIsSkimmed(t *testing.T) {
 	codecs := NewCodecs()
 	o := DefaultOptions()
 	o.Codec = Zstd
 	builder := codecs.NewBuilder(nil, o)
-	builder.Append(0, nil, make([]byte, 64<<20))
+	builder.Append(0, nil, make([]byte, 32<<20))
 	raw, err := builder.Build()
 	if err != nil {
 		t.Fatal(err)
@@ -188,11 +188,11 @@ func TestBombIsSkimmed(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer r.Close()
-		if !r.Skim(&rec) || r.Err() != nil || rec.ValueSize != 64<<20 {
+		if !r.Skim(&rec) || r.Err() != nil || rec.ValueSize != 32<<20 {
 			t.Errorf("%+v, %v", rec, r.Err())
 		}
 	})
-	if n > 32<<20 {
+	if n > 24<<20 {
 		t.Errorf("allocated %d bytes", n)
 	}
 	r, err := codecs.Records(&b, 1<<20)

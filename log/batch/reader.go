@@ -20,6 +20,9 @@ type ReadLimits struct {
 // next call of Next, Skim or Close.
 //
 // It reads as many records as the head says (KIP-98) and then demands that nothing is left.
+//
+// Close a reader before opening the next one, and don't wait for others in between: opening one
+// may wait for another goroutine's to be closed (Codecs bounds the readers of large windows).
 type RecordReader struct {
 	codecs *Codecs
 	head   Header

@@ -18,6 +18,8 @@ const (
 	zstdWindowBytes = 8 << 20
 	// zstdLargeWindowBytes is the largest window that Kafka's decoder allows.
 	zstdLargeWindowBytes = 128 << 20
+	// largeZstdReaders is how many readers may have a window above zstdWindowBytes at a time.
+	largeZstdReaders = 2
 	// zstdWriteWindowBytes is zstd's own window at its default level.
 	zstdWriteWindowBytes = 2 << 20
 	// zstdDefaultLevel is the default of compression.zstd.level.
@@ -31,7 +33,7 @@ const (
 type zstdReader struct {
 	src   bytes.Reader
 	dec   *zstd.Decoder
-	large bool // holds Codecs.largeZstd's token
+	large bool // holds a token of Codecs.largeZstd
 }
 
 func (c *Codecs) openZstd(src []byte) (decompressor, error) {
