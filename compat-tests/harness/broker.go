@@ -16,7 +16,7 @@ import (
 
 const (
 	// readyTimeout is how long a broker may take until it answers.
-	readyTimeout = 20 * time.Second
+	readyTimeout = 60 * time.Second
 	// stopTimeout is how long a broker may take to stop orderly.
 	stopTimeout = 20 * time.Second
 	// pollInterval is how often readiness is asked for.
@@ -25,7 +25,7 @@ const (
 
 // Options say how to start a broker.
 type Options struct {
-	// Bin is the binary to run.
+	// Bin is Ottla's binary; not used for Kafka.
 	Bin string
 	// Dir takes data, settings and log of the broker. It is created, and never removed.
 	Dir string
@@ -46,7 +46,7 @@ type Broker struct {
 	err    error
 }
 
-// Start starts a broker and waits until it answers requests.
+// Start starts Ottla and waits until it answers requests.
 func Start(ctx context.Context, o Options) (*Broker, error) {
 	bin, err := filepath.Abs(o.Bin)
 	if err != nil {
@@ -55,32 +55,43 @@ func Start(ctx context.Context, o Options) (*Broker, error) {
 	if _, err := os.Stat(bin); err != nil {
 		return nil, fmt.Errorf("the broker's binary: %w", err)
 	}
+	address, settings, err := prepare(o)
+	if err != nil {
+		return nil, err
+	}
+	return launch(ctx, exec.Command(bin, "serve", "-c", settings), address, o.Dir)
+}
+
+// prepare chooses ports and writes the broker's server.properties.
+func prepare(o Options) (address, settings string, err error) {
 	ports, err := freePorts(2)
 	if err != nil {
-		return nil, err
+		return "", "", err
 	}
-	settings, err := writeSettings(o, ports[0], ports[1])
-	if err != nil {
-		return nil, err
-	}
+	settings, err = writeSettings(o, ports[0], ports[1])
+	return fmt.Sprintf("127.0.0.1:%d", ports[0]), settings, err
+}
+
+// launch runs a broker's command and waits until it answers; cmd must not have been started.
+func launch(ctx context.Context, cmd *exec.Cmd, address, dir string) (*Broker, error) {
 	b := &Broker{
-		Address: fmt.Sprintf("127.0.0.1:%d", ports[0]),
-		LogFile: filepath.Join(o.Dir, "broker.log"),
+		Address: address,
+		LogFile: filepath.Join(dir, "broker.log"),
+		cmd:     cmd,
 		exited:  make(chan struct{}),
 	}
 	logFile, err := os.Create(b.LogFile)
 	if err != nil {
 		return nil, err
 	}
-	b.cmd = exec.Command(bin, "serve", "-c", settings)
-	b.cmd.Stdout, b.cmd.Stderr = logFile, logFile
-	err = b.cmd.Start()
+	cmd.Stdout, cmd.Stderr = logFile, logFile
+	err = cmd.Start()
 	_ = logFile.Close() // The process has its own descriptor.
 	if err != nil {
 		return nil, err
 	}
 	go func() {
-		b.err = b.cmd.Wait()
+		b.err = cmd.Wait()
 		close(b.exited)
 	}()
 	if err := b.awaitReady(ctx); err != nil {

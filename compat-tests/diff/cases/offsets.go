@@ -76,7 +76,7 @@ func listOffsetsCases() []diff.Case {
 	l.add("by-time-of-log-append-time", func(s *diff.Script) {
 		t := s.Topic("t", 1, "message.timestamp.type", "LogAppendTime")
 		before := time.Now().Add(-time.Minute).UnixMilli()
-		fill(s, t, 2, 2)
+		fill(s, t, 2)
 		s.Ask(7, listOffsets(offsetsOf(t, at(0, before))))
 		s.Say("max timestamp").Ask(7, listOffsets(offsetsOf(t, at(0, -3))))
 	})
