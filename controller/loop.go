@@ -120,7 +120,6 @@ func (l *loop) lead() {
 		l.c.logger.Info("lost the metadata quorum's leadership at once", "error", err)
 		return
 	}
-	l.c.publisher.load()
 	l.term = r.CurrentTerm()
 	l.speculative = l.c.Image()
 	if l.speculative.ClusterID() == "" {
@@ -131,6 +130,7 @@ func (l *loop) lead() {
 		}
 		l.c.logger.Info("bootstrapped a new cluster", "clusterId", l.speculative.ClusterID())
 	}
+	l.c.publisher.load()
 	if !l.c.publisher.wait(l.speculative.Offset()) {
 		l.stepDown()
 		return
@@ -226,6 +226,7 @@ func (l *loop) await(f raft.ApplyFuture) error {
 	case error:
 		return r
 	case int64:
+		l.c.publisher.load()
 		if !l.c.publisher.wait(r) {
 			return errNotPublished
 		}

@@ -52,7 +52,10 @@ func newRaft(cfg Config, machine raft.FSM, leadership chan<- bool, stores Stores
 	rc.SnapshotThreshold, rc.SnapshotInterval, rc.TrailingLogs = snapshotThreshold, snapshotInterval, trailingLogs
 	servers := raft.Configuration{Servers: []raft.Server{{ID: self, Address: transport.LocalAddr()}}}
 	err = raft.BootstrapCluster(rc, stores.Log, stores.Stable, stores.Snapshots, transport, servers)
-	if err != nil && !errors.Is(err, raft.ErrCantBootstrap) {
+	if errors.Is(err, raft.ErrCantBootstrap) {
+		err = finishBootstrap(stores, servers)
+	}
+	if err != nil {
 		return nil, err
 	}
 	r, err := raft.NewRaft(rc, machine, stores.Log, stores.Stable, stores.Snapshots, transport)
@@ -65,6 +68,21 @@ func newRaft(cfg Config, machine raft.FSM, leadership chan<- bool, stores Stores
 		}
 	}
 	return r, nil
+}
+
+// finishBootstrap repairs what a crash within raft's bootstrap leaves behind: raft writes its term
+// first and the configuration after it, and takes a term alone for a quorum that exists, in which
+// nobody could ever be elected.
+func finishBootstrap(stores Stores, servers raft.Configuration) error {
+	last, err := stores.Log.LastIndex()
+	if err != nil || last > 0 {
+		return err
+	}
+	snapshots, err := stores.Snapshots.List()
+	if err != nil || len(snapshots) > 0 {
+		return err
+	}
+	return stores.Log.StoreLog(&raft.Log{Index: 1, Term: 1, Type: raft.LogConfiguration, Data: raft.EncodeConfiguration(servers)})
 }
 
 // soleVoter tells whether the quorum is this node alone.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/hashicorp/raft"
 	wal "github.com/hashicorp/raft-wal"
+	"github.com/hashicorp/raft-wal/metadb"
 )
 
 // Stores is what raft keeps over restarts.
@@ -44,15 +45,18 @@ func DiskStores(logDir string, logger *slog.Logger) StoreFactory {
 			return Stores{}, err
 		}
 		raftLogger := newRaftLogger(logger)
-		log, err := wal.Open(walDir, wal.WithSegmentSize(walSegmentSize), wal.WithLogger(raftLogger))
+		meta := &metadb.BoltMetaDB{}
+		log, err := wal.Open(walDir, wal.WithSegmentSize(walSegmentSize), wal.WithLogger(raftLogger), wal.WithMetaStore(meta))
 		if err != nil {
-			return Stores{}, err
+			return Stores{}, errors.Join(err, meta.Close())
 		}
+		// The log's Close leaves its metadata file open, and locked against the next start.
+		closeAll := func() error { return errors.Join(log.Close(), meta.Close()) }
 		snapshots, err := raft.NewFileSnapshotStoreWithLogger(dir, snapshotsKept, raftLogger)
 		if err != nil {
-			return Stores{}, errors.Join(err, log.Close())
+			return Stores{}, errors.Join(err, closeAll())
 		}
-		return Stores{Log: log, Stable: log, Snapshots: snapshots, Close: log.Close}, nil
+		return Stores{Log: log, Stable: log, Snapshots: snapshots, Close: closeAll}, nil
 	}
 }
 
