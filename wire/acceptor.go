@@ -36,18 +36,11 @@ func listen(address string, receiveBuffer int) (net.Listener, error) {
 func (s *Server) accept(ln *boundListener) {
 	backoff := time.Duration(0)
 	for {
-		victim, ok := s.conns.waitRoom(ln)
-		if !ok {
-			return
-		}
 		c, err := ln.socket.Accept()
 		if errors.Is(err, net.ErrClosed) {
 			return
 		}
 		if err == nil {
-			if victim != nil {
-				victim.abort()
-			}
 			err = s.admit(ln, c)
 		}
 		if err == nil {
@@ -78,15 +71,18 @@ func (s *Server) admit(ln *boundListener, c net.Conn) error {
 	} else {
 		serve = prepareStd(l, c, ln)
 	}
-	limit, ok := s.conns.add(l, ln.index)
-	if !ok {
-		_ = c.Close()
-		if limit >= 0 {
+	a := s.conns.add(l, ln)
+	if !a.ok {
+		if a.limit >= 0 {
 			s.metrics.Rejected.Add(1)
 			s.reasons.event(closeRejected, "connection refused: its address has too many (max.connections.per.ip)",
-				"client", l.session.ClientAddr.String(), "listener", ln.Name, "limit", limit)
+				"client", l.session.ClientAddr.String(), "listener", ln.Name, "limit", a.limit)
 		}
+		_ = c.Close() // It is refused by this; nothing was sent.
 		return nil
+	}
+	if a.victim != nil {
+		a.victim.abort()
 	}
 	s.metrics.Accepted.Add(1)
 	s.metrics.Connections.Add(1)

@@ -43,26 +43,6 @@ func (t *connTable) nextID() uint64 {
 	return t.lastID
 }
 
-// waitRoom waits until the listener may accept one more connection: further ones stay in the
-// system's queue, as Kafka leaves them. It reports false once the table is stopped. victim, if not
-// nil, is a connection to close since a protected listener has to make room.
-func (t *connTable) waitRoom(ln *boundListener) (victim *link, ok bool) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	for !t.stopped {
-		full := t.limits.MaxConnections > 0 && t.total >= t.limits.MaxConnections
-		switch {
-		case ln.MaxConnections > 0 && t.byListener[ln.index] >= ln.MaxConnections:
-		case !full:
-			return nil, true
-		case ln.Protected:
-			return t.longestIdle(), true
-		}
-		t.changed.Wait()
-	}
-	return nil, false
-}
-
 // longestIdle is the unprotected connection whose last activity is the oldest. Requires: t.mu held.
 func (t *connTable) longestIdle() (oldest *link) {
 	for _, l := range t.links {
@@ -88,24 +68,54 @@ func (t *connTable) perIP(ip netip.Addr) int {
 	}
 }
 
-// add enters a connection. It reports false, and the limit, if its address has too many, and
-// false with a negative limit if the table is stopped.
-func (t *connTable) add(l *link, listener int) (limit int, ok bool) {
+// admission is what became of a connection that asked to be entered.
+type admission struct {
+	// ok: it was entered.
+	ok bool
+	// limit is what its address may have, if that is why it wasn't; else negative.
+	limit int
+	// victim, if not nil, is a connection to be closed as a protected listener needed room.
+	victim *link
+}
+
+// add enters a connection. It waits until there is room for one of its listener, which keeps
+// further ones in the system's queue: Kafka does the same. A protected listener doesn't wait.
+func (t *connTable) add(l *link, ln *boundListener) admission {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.stopped {
-		return -1, false
-	}
 	ip := l.session.ClientAddr.Addr()
 	if limit := t.perIP(ip); limit >= 0 && t.byIP[ip] >= limit {
-		return limit, false
+		return admission{limit: limit}
 	}
-	l.listener = listener
+	for !t.stopped && !t.hasRoom(ln) {
+		t.changed.Wait()
+	}
+	if t.stopped {
+		return admission{limit: -1}
+	}
+	a := admission{ok: true}
+	if t.full() && ln.Protected {
+		a.victim = t.longestIdle()
+	}
+	l.listener = ln.index
 	t.links[l.session.ID] = l
-	t.byListener[listener]++
+	t.byListener[ln.index]++
 	t.byIP[ip]++
 	t.total++
-	return 0, true
+	return a
+}
+
+// full says whether max.connections is reached. Requires: t.mu held.
+func (t *connTable) full() bool {
+	return t.limits.MaxConnections > 0 && t.total >= t.limits.MaxConnections
+}
+
+// hasRoom says whether a listener may have one more connection. Requires: t.mu held.
+func (t *connTable) hasRoom(ln *boundListener) bool {
+	if ln.MaxConnections > 0 && t.byListener[ln.index] >= ln.MaxConnections {
+		return false
+	}
+	return ln.Protected || !t.full()
 }
 
 // remove takes a connection out.

@@ -42,6 +42,9 @@ type Server struct {
 	acceptors sync.WaitGroup
 
 	conns connTable
+
+	shutdown    sync.Once
+	shutdownErr error
 }
 
 // boundListener is a listener that is open.
@@ -123,8 +126,14 @@ func (s *Server) forget(l *link) {
 }
 
 // Shutdown stops accepting, lets requests that were read finish, and closes all connections. When
-// ctx ends first, the rest is closed at once and ctx's error returned.
+// ctx ends first, the rest is closed at once and ctx's error returned. Further calls wait for the
+// first and return what it returned.
 func (s *Server) Shutdown(ctx context.Context) error {
+	s.shutdown.Do(func() { s.shutdownErr = s.shut(ctx) })
+	return s.shutdownErr
+}
+
+func (s *Server) shut(ctx context.Context) error {
 	s.conns.stop()
 	s.closeListeners()
 	s.acceptors.Wait()

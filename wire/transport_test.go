@@ -457,7 +457,7 @@ func TestMutedConnectionIsNotRead(t *testing.T) {
 func TestBudget(t *testing.T) {
 	eachTransport(t, func(t *testing.T, transport Transport) {
 		held := make(chan *Request, 10)
-		s := serve(t, transport, func(r *Request) { held <- r }, func(c *Config) { c.Limits.QueuedRequestBytes = 3<<20 })
+		s := serve(t, transport, func(r *Request) { held <- r }, func(c *Config) { c.Limits.QueuedRequestBytes = 3 << 20 })
 		first, second, third, huge := s.dial(), s.dial(), s.dial(), s.dial()
 		first.send(produce(1, 0, pattern(1<<20)))
 		a := <-held
