@@ -5,11 +5,15 @@ package batch
 // records are. Like Kafka's skip-key-value iterator it takes the fields' word over the
 // record's length, which Next compares. Requires: magic 2.
 func (r *RecordReader) Skim(rec *Record) bool {
-	if r.dec == nil {
-		return r.Next(rec)
-	}
 	if r.err != nil || r.left == 0 {
 		return false
+	}
+	if r.dec == nil {
+		if n := skimShort(&r.head, r.s.buf[r.s.pos:r.s.end], rec); n > 0 {
+			r.s.pos += n
+			return r.done()
+		}
+		return r.Next(rec)
 	}
 	size, ok := r.bodySize()
 	if !ok {
@@ -22,6 +26,51 @@ func (r *RecordReader) Skim(rec *Record) bool {
 	rec.Key, rec.Value, rec.numHeaders, rec.headers = nil, nil, 0, nil
 	return r.done()
 }
+
+// skimShort skims the plain record at the start of b if it is like nearly all: lengths and deltas
+// of at most two bytes, no headers. It returns the record's size, or 0 for any other record,
+// also a malformed one, which Next then looks at. This is the path of every record that is
+// produced uncompressed, and takes half of Next's time.
+func skimShort(h *Header, b []byte, rec *Record) int {
+	size, i := shortVarint(b, 0)
+	end := i + int(size>>1)
+	timestampDelta, i := shortVarint(b, i+1)
+	offsetDelta, i := shortVarint(b, i)
+	keySize, i := shortVarint(b, i)
+	if keySize&1 == 0 { // Odd: negative, null.
+		i += int(keySize >> 1)
+	}
+	valueSize, i := shortVarint(b, i)
+	if valueSize&1 == 0 {
+		i += int(valueSize >> 1)
+	}
+	numHeaders, i := shortVarint(b, i)
+	if numHeaders != 0 || size&1 != 0 || i != end || i > len(b) {
+		return 0
+	}
+	rec.Key, rec.Value, rec.numHeaders, rec.headers = nil, nil, 0, nil
+	rec.KeySize, rec.ValueSize = max(unzigzag(keySize), -1), max(unzigzag(valueSize), -1)
+	rec.SizeBytes = end
+	rec.place(h, int64(unzigzag(timestampDelta)), unzigzag(offsetDelta))
+	return end
+}
+
+// beyond is a position that is far above the end of any record that shortVarint can read.
+const beyond = 1 << 30
+
+// shortVarint reads the varint of one or two bytes at b[i] as it stands, zig-zag, and returns the
+// position after it; beyond if it is longer or isn't there.
+func shortVarint(b []byte, i int) (u uint32, next int) {
+	if i < len(b) && b[i] < 0x80 {
+		return uint32(b[i]), i + 1
+	}
+	if i+1 < len(b) && b[i+1] < 0x80 {
+		return uint32(b[i]&0x7f) | uint32(b[i+1])<<7, i + 2
+	}
+	return 0, beyond
+}
+
+func unzigzag(u uint32) int32 { return int32(u>>1) ^ -int32(u&1) }
 
 // skimBody walks over a record's fields.
 func (r *RecordReader) skimBody(rec *Record) error {

@@ -91,5 +91,5 @@ func describe(rec *batch.Record, skimmed bool) string {
 			rec.Offset, rec.Timestamp, rec.KeySize, rec.ValueSize)
 	}
 	return fmt.Sprintf("DefaultRecord(offset=%d, timestamp=%d, key=%d bytes, value=%d bytes)",
-		rec.Offset, rec.Timestamp, len(rec.Key), len(rec.Value))
+		rec.Offset, rec.Timestamp, max(rec.KeySize, 0), max(rec.ValueSize, 0))
 }
