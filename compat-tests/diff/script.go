@@ -243,12 +243,15 @@ func (p *Peer) Raw(b []byte) {
 }
 
 // RawAnswer records the next frame in hex, or that the connection was closed.
-func (p *Peer) RawAnswer(title string) {
+func (p *Peer) RawAnswer(title string) { p.RawHead(title, maxFrameBytes) }
+
+// RawHead is RawAnswer of the frame's first bytes only.
+func (p *Peer) RawHead(title string, atMost int) {
 	f := Field{"Connection", "closed"}
 	frame, err := p.conn.ReadFrame(answerTimeout)
 	switch {
 	case err == nil:
-		f = Field{"Frame", fmt.Sprintf("%x", frame)}
+		f = Field{"Frame", fmt.Sprintf("%x", frame[:min(len(frame), atMost)])}
 	case !errors.Is(err, errClosed):
 		f = Field{"Failed", strconv.Quote(err.Error())}
 	}

@@ -20,6 +20,14 @@ func apiVersions() []diff.Case {
 		s.Ask(3, software("after", "1"))
 		s.Fate("after them")
 	})
+	l.add("header-without-tags-P03", func(s *diff.Script) {
+		for _, version := range []int16{0, 3, 4, 5} {
+			req := software("diff", "1")
+			req.SetVersion(version)
+			s.Raw(diff.Frame(req.AppendTo(header(18, version, version >= 3))))
+			s.Say("version %d: correlation id, then at once the error code", version).RawHead("ApiVersions", 6)
+		}
+	})
 	l.add("too-new-with-strange-body", func(s *diff.Script) {
 		s.Raw(diff.Frame(append(header(18, 99, false), 0xff, 0xff, 0xff, 0xff)))
 		s.RawAnswer("ApiVersions v99")

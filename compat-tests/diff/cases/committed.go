@@ -324,6 +324,13 @@ func findCoordinator() []diff.Case {
 		s.Say("no keys").Ask(4, request(0))
 		s.Say("share type before v6").Ask(5, request(2, "g:id:0"))
 	})
+	l.add("names-a-listed-broker-P33", func(s *diff.Script) {
+		g := s.Group("g")
+		s.Ask(4, request(0, g))
+		req := diff.MetadataOf()
+		req.Topics = []kmsg.MetadataRequestTopic{}
+		s.Ask(12, req)
+	})
 	l.add("several", func(s *diff.Script) {
 		s.Ask(4, request(0, s.Group("g"), s.Group("h"), ""))
 		s.Say("one twice").Ask(4, request(0, s.Group("g"), s.Group("g")))

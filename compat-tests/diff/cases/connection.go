@@ -104,6 +104,14 @@ func connection() []diff.Case {
 		s.RawAnswer("Heartbeat v0 with a client id of length -32768")
 		s.Fate("after it")
 	})
+	l.add("client-id-opaque-P37", func(s *diff.Script) {
+		s.AwaitCoordinator("g")
+		for _, id := range []string{"", "zone=a,host=b", "ä\x00\n", "\xff\xfe"} {
+			frame := diff.AppendHeader(nil, 12, 0, 7, &id, false)
+			s.Raw(diff.Frame(append(frame, 0, 1, 'g', 0, 0, 0, 1, 0, 1, 'm')))
+			s.RawAnswer(fmt.Sprintf("Heartbeat v0 with client id %q", id))
+		}
+	})
 	l.add("client-id-null", func(s *diff.Script) {
 		s.AwaitCoordinator("g")
 		s.Raw(diff.Frame(append(diff.AppendHeader(nil, 12, 0, 7, nil, false), 0, 1, 'g', 0, 0, 0, 1, 0, 1, 'm')))

@@ -36,7 +36,15 @@ func fetchCases() []diff.Case {
 		s.Say("inside the batch that was cut into").Ask(12, fetch(t, from(0, 4)))
 		s.Say("before it").Ask(12, fetch(t, from(0, 3)))
 	})
-	l.add("sizes-P74-O10", func(s *diff.Script) {
+	l.add("every-offset-from-the-start-on-P13", func(s *diff.Script) {
+		t := s.Topic("t", 1)
+		fill(s, t, 2, 1, 3)
+		s.Quiet(2, deleteRecords(t, deleteTo(0, 1)))
+		for o := int64(1); o <= 6; o++ {
+			s.Say("offset %d", o).Ask(12, fetch(t, from(0, o)))
+		}
+	})
+	l.add("sizes-O10", func(s *diff.Script) {
 		t := s.Topic("t", 2)
 		big := func(fill byte) []byte {
 			return diff.NewBatch(diff.Record{Time: s.Time(0), Value: bytes.Repeat([]byte{fill}, 1000)}).Encode()

@@ -108,7 +108,7 @@ func initProducerID() []diff.Case {
 		req.ProducerID, req.ProducerEpoch, req.TransactionTimeoutMillis = id, epoch, 60_000
 		return req
 	}
-	l.add("idempotent-with-id-given", func(s *diff.Script) {
+	l.add("idempotent-with-id-given-T14", func(s *diff.Script) {
 		id := s.Producer()
 		s.Say("id and epoch").Ask(4, request(id, 0))
 		s.Say("id without epoch").Ask(4, request(id, -1))
