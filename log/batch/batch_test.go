@@ -230,6 +230,9 @@ func TestSkimRefusesWhatNextDoes(t *testing.T) {
 		return a.Offset == b.Offset && a.Timestamp == b.Timestamp && a.KeySize == b.KeySize && a.ValueSize == b.ValueSize && a.SizeBytes == b.SizeBytes
 	}
 	for i := HeaderSize - 1; i < len(raw); i++ {
+		if i > HeaderSize+200 && i < len(raw)-40 {
+			continue // Inside the value of 9000 bytes.
+		}
 		for bit := range 8 {
 			damaged := bytes.Clone(raw)
 			if i >= HeaderSize {
