@@ -188,3 +188,10 @@ func (f *flusher) idle() {
 		f.wake.Wait()
 	}
 }
+
+// makeBatchAt is a stored batch of three records.
+func makeBatchAt(offset int64) []byte {
+	o := batch.DefaultOptions()
+	o.BaseOffset, o.LeaderEpoch = offset, 0
+	return makeBatch(o, offset, 3, 20, 1000)
+}

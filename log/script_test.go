@@ -117,6 +117,7 @@ func (r *runner) run(out *strings.Builder, d *datadriven.TestData) error {
 				return err
 			}
 			fmt.Fprintf(out, "[%d, %d]\n", info.FirstOffset, info.LastOffset)
+			r.e.m.flusher.idle()
 		}
 	case "idempotent":
 		o := batch.DefaultOptions()
