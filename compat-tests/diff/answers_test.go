@@ -2,15 +2,18 @@ package diff_test
 
 import (
 	"flag"
+	"fmt"
 	"os"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/ottla/ottla/compat-tests/diff"
 	"github.com/ottla/ottla/compat-tests/diff/cases"
 	"github.com/ottla/ottla/compat-tests/harness"
+	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
 const goldenDir = "../golden"
@@ -117,4 +120,59 @@ func TestGoldensHaveAnswers(t *testing.T) {
 			t.Errorf("%s holds a path of the machine it was recorded on", name)
 		}
 	}
+}
+
+// TestEveryVersionIsPlayed checks the cases against what Kafka said it serves: each version of each API that
+// isn't left for later has a case.
+func TestEveryVersionIsPlayed(t *testing.T) {
+	g, err := diff.ReadGolden(goldenDir, "api_versions/versions-04")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, c := range cases.All() {
+		names = append(names, c.Name)
+	}
+	apis := 0
+	for _, l := range g.Steps[0].Lines {
+		if !strings.HasPrefix(l.Path, "ApiKeys[") {
+			continue
+		}
+		key, least, most := numberOf(t, l, "ApiKey"), numberOf(t, l, "MinVersion"), numberOf(t, l, "MaxVersion")
+		if isDeliberate(l.Path) {
+			continue
+		}
+		if key == int16(kmsg.Produce) {
+			least = 3 // Below it, Kafka advertises what it then refuses.
+		}
+		apis++
+		for v := least; v <= most; v++ {
+			name := fmt.Sprintf("%s/versions-%02d", cases.FileName(kmsg.NameForKey(key)), v)
+			if !slices.Contains(names, name) {
+				t.Errorf("no case %s", name)
+			}
+		}
+	}
+	if apis != 36 {
+		t.Errorf("%d APIs are compared, want 36", apis)
+	}
+}
+
+func isDeliberate(path string) bool {
+	return slices.ContainsFunc(diff.Deliberates(), func(d diff.Deliberate) bool { return d.Path == path })
+}
+
+func numberOf(t *testing.T, l diff.Line, field string) int16 {
+	t.Helper()
+	for _, f := range l.Fields {
+		if f.Name == field {
+			n, err := strconv.ParseInt(f.Value, 10, 16)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return int16(n)
+		}
+	}
+	t.Fatalf("%s has no %s", l.Path, field)
+	return 0
 }

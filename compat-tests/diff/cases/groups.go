@@ -499,13 +499,13 @@ func groupAdmin() []diff.Case {
 	}
 	d.add("errors", func(s *diff.Script) {
 		g := s.Group("g")
-		s.Say("unknown").Ask(2, remove(g))
-		s.Say("empty name").Ask(2, remove(""))
-		s.Say("nothing").Ask(2, remove())
+		s.Say("unknown").Ask(3, remove(g))
+		s.Say("empty name").Ask(3, remove(""))
+		s.Say("nothing").Ask(3, remove())
 		stable(s, g)
-		s.Say("not empty").Ask(2, remove(g))
-		s.Say("not empty and unknown").Ask(2, remove(g, s.Name("none")))
-		s.Say("one twice").Ask(2, remove(g, g))
+		s.Say("not empty").Ask(3, remove(g))
+		s.Say("not empty and unknown").Ask(3, remove(g, s.Name("none")))
+		s.Say("one twice").Ask(3, remove(g, g))
 	})
 	d.add("after-members-left", func(s *diff.Script) {
 		g := s.Group("g")
@@ -513,11 +513,11 @@ func groupAdmin() []diff.Case {
 		id := stable(s, g)
 		s.Quiet(8, commit(g, id, 1, topicOffsets(t, offset(0, 3))))
 		s.Quiet(5, leave(g, id))
-		s.Ask(2, remove(g))
+		s.Ask(3, remove(g))
 		s.Ask(5, describeGroups(g))
 		s.Say("its offsets are gone").Ask(7, offsetFetch(g, t, 0))
 	})
-	versions(d, 0, 2, func(s *diff.Script, v int16) {
+	versions(d, 0, 3, func(s *diff.Script, v int16) {
 		g := s.Group("g")
 		s.Quiet(8, commit(g, "", -1, topicOffsets(s.Topic("t", 1), offset(0, 1))))
 		s.Ask(v, remove(g, s.Name("none")))
