@@ -31,6 +31,8 @@ type conn struct {
 	blocked bool
 	// ended: no more requests come, since the client closed its side or the server stops.
 	ended bool
+	// stopped: a request asked to close the connection; nothing after it is started or read.
+	stopped bool
 	// failure is why the connection is closed once the requests before it are answered.
 	failure error
 }
@@ -132,18 +134,18 @@ func (c *conn) Filled(n int, now time.Time) {
 
 // Reading says whether more bytes should be read from the socket.
 func (c *conn) Reading() bool {
-	return !c.ended && c.failure == nil && !c.waiting && len(c.carry) == 0 && !c.full() &&
+	return !c.ended && !c.stopped && c.failure == nil && !c.waiting && len(c.carry) == 0 && !c.full() &&
 		!(c.blocked && c.order.queued() > 0)
 }
 
 // CanFeed says whether Feed(nil) would get any further.
 func (c *conn) CanFeed() bool {
-	return (len(c.carry) > 0 || c.frame.headDone()) && c.failure == nil && !c.waiting && !c.full()
+	return (len(c.carry) > 0 || c.frame.headDone()) && c.failure == nil && !c.stopped && !c.waiting && !c.full()
 }
 
 // CanStart says whether Start would return a request.
 func (c *conn) CanStart() bool {
-	return c.order.queued() > 0 && !c.order.runs() && !c.blocked && c.order.started < c.limits.pending
+	return c.order.queued() > 0 && !c.stopped && !c.order.runs() && !c.blocked && c.order.started < c.limits.pending
 }
 
 // Start returns the next request that may run, marked as started; nil if none may.
@@ -166,6 +168,10 @@ func (c *conn) Emit() (done *slot, dropped []*slot) {
 	}
 	return s, dropped
 }
+
+// Stop says that a request was completed by a reason to close: no later one is started, though those
+// before it are still to be answered.
+func (c *conn) Stop() { c.stopped = true }
 
 // End says that nothing more will be read.
 func (c *conn) End() { c.ended = true }

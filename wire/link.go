@@ -395,6 +395,9 @@ func (s *slot) complete(r reply) {
 		defer r.release()
 	case slotStarted, slotProceeded:
 		s.state, s.reply = slotDone, r
+		if r.closeReason != nil {
+			l.conn.Stop()
+		}
 		var dropped int64
 		fns, dropped = l.emit()
 		bytes += dropped
