@@ -16,6 +16,13 @@ func Deliberates() []Deliberate {
 			Reason: name + " isn't served yet, so it isn't advertised.",
 		})
 	}
+	for _, feature := range []string{"group.version", "share.version", "streams.version", "transaction.version"} {
+		const reason = "The feature gates APIs that aren't served yet, so its level is 0."
+		list = append(list,
+			Deliberate{Case: "api_versions/*", Path: "SupportedFeatures[" + feature + "]", Field: "MaxVersion", Reason: reason},
+			Deliberate{Case: "api_versions/*", Path: "FinalizedFeatures[" + feature + "]", Field: "*", Reason: reason},
+		)
+	}
 	return append(list,
 		Deliberate{
 			Case: "describe_configs/*", Path: "*", Field: "Documentation",
