@@ -70,13 +70,26 @@ func handleApiVersions(d *Deps, r *wire.Request) {
 	}
 	resp.FinalizedFeaturesEpoch = img.Offset()
 	if img.Offset() >= 0 {
-		for _, f := range img.Features() {
-			resp.FinalizedFeatures = append(resp.FinalizedFeatures, kmsg.ApiVersionsResponseFinalizedFeature{
-				Name: f.Name, MinVersionLevel: f.Level, MaxVersionLevel: f.Level,
-			})
-		}
+		resp.FinalizedFeatures = finalizedFeatures(img)
 	}
 	r.Reply(resp)
+}
+
+// finalizedFeatures are the levels in force, none above what is supported here: a cluster may
+// have been raised to a protocol that this broker doesn't serve, and its clients must not try it.
+func finalizedFeatures(img *image.Image) []kmsg.ApiVersionsResponseFinalizedFeature {
+	var list []kmsg.ApiVersionsResponseFinalizedFeature
+	supported := supportedFeatures()
+	for _, f := range img.Features() {
+		i := slices.IndexFunc(supported, func(s kmsg.ApiVersionsResponseSupportedFeature) bool { return s.Name == f.Name })
+		if i < 0 {
+			continue
+		}
+		if level := min(f.Level, supported[i].MaxVersion); level > 0 {
+			list = append(list, kmsg.ApiVersionsResponseFinalizedFeature{Name: f.Name, MinVersionLevel: level, MaxVersionLevel: level})
+		}
+	}
+	return list
 }
 
 // checkApiVersions refuses a request that can't be meant for this broker.

@@ -7,6 +7,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"github.com/ottla/ottla/internal/record/metadata"
 	"github.com/ottla/ottla/wire"
 )
 
@@ -81,6 +82,13 @@ func TestApiVersions(t *testing.T) {
 				t.Errorf("%s reaches level %d", f.Name, f.MaxVersion)
 			}
 		}
+	}
+	for i, name := range []string{"metadata.version", "group.version", "transaction.version", "eligible.leader.replicas.version", "unheard.of"} {
+		b.apply(&metadata.FeatureLevelRecord{Name: name, FeatureLevel: []int16{33, 1, 2, 1, 7}[i]})
+	}
+	if f := get(4, "a", "1", nil).FinalizedFeatures; len(f) != 2 || f[0].Name != "eligible.leader.replicas.version" || f[0].MaxVersionLevel != 1 ||
+		f[1].Name != "metadata.version" || f[1].MinVersionLevel != 33 {
+		t.Errorf("finalized features %+v", f)
 	}
 	if resp := get(3, "a", "1", nil); len(resp.SupportedFeatures) != 1 || resp.SupportedFeatures[0].Name != "metadata.version" {
 		t.Errorf("version 3 features: %+v", resp.SupportedFeatures)

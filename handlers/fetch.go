@@ -293,8 +293,14 @@ func (pool *fetchPool) get() *fetch {
 	return &fetch{}
 }
 
+// maxPooledPartitions is the largest request whose memory is kept for the next one.
+const maxPooledPartitions = 1024
+
 // put takes back a fetch that never waited, and whose records were taken.
 func (pool *fetchPool) put(f *fetch) {
+	if cap(f.plan.Partitions) > maxPooledPartitions {
+		return
+	}
 	f.d, f.r, f.img, f.session, f.createSession = nil, nil, nil, nil, false
 	clear(f.keys)
 	clear(f.plan.Partitions)

@@ -304,6 +304,9 @@ func (pool *producePool) get() *produce {
 
 // put takes back a produce that never waited.
 func (pool *producePool) put(p *produce) {
+	if cap(p.plan.Partitions) > maxPooledPartitions {
+		return
+	}
 	p.d, p.r, p.resp, p.img = nil, nil, nil, nil
 	clear(p.plan.Partitions)
 	clear(p.slots)

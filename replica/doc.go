@@ -7,6 +7,8 @@
 // types and no connections.
 //
 // Threading: every method may be called from any goroutine. Lock order: Partition.mu, then the
-// log's own lock, then Partition.positions, then waitList.mu. Nothing is called back under a lock:
+// log's own lock, then Partition.positions, then waitList.mu. Partition.mu is held over the log's
+// writes on purpose (for reading over an append, for writing over the start of a leader epoch):
+// leadership must not move between a decision and its write. Readers take it for reading only. Nothing is called back under a lock:
 // whoever waits is marked ready and runs on a goroutine of its own.
 package replica

@@ -240,8 +240,7 @@ func (m *Manager) reconfigureTopic(img *image.Image, topic string) {
 	settings := m.cfg.Settings(img, topic)
 	for index := range t.Partitions() {
 		if p := m.held(t, index); p != nil {
-			p.minInsyncReplicas.Store(settings.MinInsyncReplicas)
-			p.log.UpdateConfig(settings.Log)
+			p.reconfigure(settings)
 		}
 	}
 }

@@ -104,6 +104,17 @@ func (p *Partition) apply(s *image.Partition) error {
 	return err
 }
 
+// reconfigure takes changed settings; a smaller min.insync.replicas may commit what waited.
+func (p *Partition) reconfigure(s Settings) {
+	p.log.UpdateConfig(s.Log)
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	p.minInsyncReplicas.Store(s.MinInsyncReplicas)
+	if p.leading.Load() != notLeading {
+		p.advance(0)
+	}
+}
+
 // retire ends the partition: every waiter is woken, and later calls fail.
 func (p *Partition) retire() {
 	p.mu.Lock()
@@ -138,17 +149,24 @@ func (p *Partition) checkLeader(currentLeaderEpoch int32) error {
 // checkReplicas refuses an acks=all append to an ISR that is too small. Like Kafka, a topic with
 // fewer replicas than min.insync.replicas needs all of them only. Requires: p.mu held.
 func (p *Partition) checkReplicas() error {
-	need := min(int(p.minInsyncReplicas.Load()), len(p.state.replicas))
-	if len(p.state.isr) < need {
+	if need := p.neededReplicas(); len(p.state.isr) < need {
 		return kerror.New(kerr.NotEnoughReplicas, "The size of the current ISR is %d, and min.insync.replicas of %s-%d asks for %d",
 			len(p.state.isr), p.topic, p.index, need)
 	}
 	return nil
 }
 
-// committable is the smallest log end offset of the in-sync replicas (KIP-497, KIP-966).
-// Requires: p.mu held, this broker leads.
+// neededReplicas is how many in-sync replicas it takes to commit. Requires: p.mu held.
+func (p *Partition) neededReplicas() int {
+	return min(int(p.minInsyncReplicas.Load()), len(p.state.replicas))
+}
+
+// committable is the smallest log end offset of the in-sync replicas (KIP-497); nothing more is
+// committed while there are too few of them (KIP-966). Requires: p.mu held, this broker leads.
 func (p *Partition) committable() int64 {
+	if len(p.state.isr) < p.neededReplicas() {
+		return p.log.HighWatermark()
+	}
 	if len(p.state.isr) > 1 && slices.Contains(p.state.isr, p.nodeID) {
 		// The other replicas' progress isn't known to this broker: nothing more is committed.
 		return p.log.HighWatermark()

@@ -163,17 +163,28 @@ func TestProduceWaitsForReplicas(t *testing.T) {
 		if plan, _ = r.produce("t", 1, "acks=1 passes"); plan.Partitions[0].Err != nil {
 			t.Errorf("acks=1 with a small ISR: %v", plan.Partitions[0].Err)
 		}
+		if hw := r.partition("t").HighWatermark(); hw != 3 {
+			t.Errorf("high watermark %d: it moved while the ISR is too small", hw)
+		}
+		if err := r.partition("t").checkCommitted(); !errors.Is(err, kerr.NotEnoughReplicasAfterAppend) {
+			t.Errorf("ISR too small after the append: %v", err)
+		}
 
 		r.change("t", 1, self, self, 2)
-		plan, wait = r.produce("t", -1, "the ISR shrinks meanwhile")
+		plan, wait = r.produce("t", -1, "the ISR shrinks meanwhile, then less is demanded")
 		if !wait {
 			t.Fatal("didn't wait")
 		}
 		done, _ = await(plan)
 		r.change("t", 1, self, self)
+		synctest.Wait()
+		if hw := r.partition("t").HighWatermark(); hw != 3 {
+			t.Errorf("high watermark %d: it moved while the ISR is too small", hw)
+		}
+		r.set("t", "min.insync.replicas", "1")
 		<-done
-		if pp := plan.Partitions[0]; !errors.Is(pp.Err, kerr.NotEnoughReplicasAfterAppend) {
-			t.Errorf("ISR too small after the append: %v", pp.Err)
+		if pp := plan.Partitions[0]; pp.Err != nil || pp.FirstOffset != 4 {
+			t.Errorf("after min.insync.replicas went down: %+v", pp)
 		}
 
 		r.change("t", 1, self, self, 2)
