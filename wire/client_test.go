@@ -101,6 +101,8 @@ func TestClientTimeout(t *testing.T) {
 	}
 	go request("late")
 	r := <-held
+	c.writing.Lock() // The request is written; from here on only its wait can time out.
+	c.writing.Unlock()
 	now.Advance(2 * time.Second)
 	if err := <-failed; !errors.Is(err, ErrRequestTimeout) {
 		t.Fatalf("got %v", err)

@@ -17,13 +17,29 @@ const (
 	decodeCeiling = 128 << 20
 )
 
-// frameCost is what a frame of the given size is charged to the memory budget. Produce is nearly
-// all records, which aren't copied; other requests may take decodeFactor times their size.
+const (
+	// produceFactor and produceCeiling bound Produce, which is nearly all records that aren't copied: its
+	// topics and partitions take at most twice what they take on the wire.
+	produceFactor  = 4
+	produceCeiling = 16 << 20
+)
+
+// frameCost is what a frame of the given size is charged to the memory budget. Produce is charged
+// its size; other requests what their decoded form may take.
 func frameCost(key int16, size int) int64 {
 	if key == keyProduce {
 		return int64(size)
 	}
 	return min(int64(size)*decodeFactor, int64(size)+decodeCeiling)
+}
+
+// decodeLimit is the most that the decoded form of a body of the given size may take, in bytes,
+// beside what it shares with the body.
+func decodeLimit(key int16, size int) int64 {
+	if key == keyProduce {
+		return max(decodeFloor, min(int64(size)*produceFactor, produceCeiling))
+	}
+	return max(decodeFloor, min(int64(size)*decodeFactor, int64(size)+decodeCeiling))
 }
 
 // decodeBody decodes a request's body, whose version must be one that can be served. The request's
@@ -33,7 +49,7 @@ func decodeBody(key, version int16, body []byte) (kmsg.Request, error) {
 	if err != nil {
 		return nil, err
 	}
-	if size > decodeFloor && size > min(int64(len(body))*decodeFactor, int64(len(body))+decodeCeiling) {
+	if size > decodeLimit(key, len(body)) {
 		return nil, fmt.Errorf("its %d bytes would take %d bytes of memory", len(body), size)
 	}
 	req := kmsg.RequestForKey(key)

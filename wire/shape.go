@@ -140,8 +140,53 @@ func (w *shapeWalk) walkField(f *shapeField) error {
 		return errShort // No element is empty.
 	}
 	w.size += count * int64(f.elementSize)
+	if f.kind == kindStruct {
+		if width, ok := fixedStruct(f.sub, w.version); ok {
+			return w.walkFixed(count, width, f.sub)
+		}
+	}
 	for range count {
 		if err := w.walkValue(f, false); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// fixedStruct is the width of a struct's untagged fields in a version, if none of them varies. Most
+// arrays of partitions are such.
+func fixedStruct(index uint16, version int16) (width int, ok bool) {
+	s := shapeStructs[index]
+	fields := shapeFields[s.first : s.first+s.count]
+	for i := range fields {
+		f := &fields[i]
+		if f.tag >= 0 || version < f.low || version > f.high {
+			continue
+		}
+		n, ok := fixedWidth(f.kind)
+		if !ok || f.array {
+			return 0, false
+		}
+		width += n
+	}
+	return width, true
+}
+
+// walkFixed walks over an array of structs of fixed width.
+func (w *shapeWalk) walkFixed(count int64, width int, index uint16) error {
+	if !w.flexible {
+		return w.skip(count * int64(width))
+	}
+	s := shapeStructs[index]
+	for range count {
+		if len(w.src) <= width {
+			return errShort
+		}
+		tags := w.src[width]
+		w.src = w.src[width:]
+		if tags == 0 {
+			w.src = w.src[1:]
+		} else if err := w.walkTags(shapeFields[s.first : s.first+s.count]); err != nil {
 			return err
 		}
 	}
