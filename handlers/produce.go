@@ -11,7 +11,6 @@ import (
 
 	"github.com/ottla/ottla/controller/image"
 	"github.com/ottla/ottla/internal/kerror"
-	commitlog "github.com/ottla/ottla/log"
 	"github.com/ottla/ottla/log/batch"
 	"github.com/ottla/ottla/replica"
 	"github.com/ottla/ottla/wire"
@@ -264,7 +263,7 @@ func (p *produce) answerError(pp *replica.ProducePartition, out *kmsg.ProduceRes
 	if p.r.Version < produceErrors {
 		return
 	}
-	var records *commitlog.RecordErrors
+	var records *replica.RecordErrors
 	switch {
 	case errors.As(pp.Err, &records):
 		out.ErrorMessage = kerror.MessageOf(pp.Err)

@@ -1,5 +1,7 @@
 package replica
 
+import commitlog "github.com/ottla/ottla/log"
+
 // Special timestamps of ListOffsets.
 const (
 	LatestTimestamp                int64 = -1
@@ -61,3 +63,6 @@ type LogDirReplica struct {
 	OffsetLag int64
 	IsFuture  bool
 }
+
+// RecordErrors is the cause of an append's error where single records were refused.
+type RecordErrors = commitlog.RecordErrors
