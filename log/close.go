@@ -1,6 +1,9 @@
 package commitlog
 
-import "errors"
+import (
+	"errors"
+	"sync"
+)
 
 // Close stops the background work, flushes and closes all logs, writes the checkpoints and last the
 // markers of a clean stop. A directory that is offline gets none of it. Calls on logs fail from then
@@ -25,11 +28,22 @@ func (m *Manager) Close() error {
 
 // closeDir closes the logs of a directory and says that it stopped cleanly.
 func (m *Manager) closeDir(d *dir) error {
-	for _, l := range m.logsIn(d) {
-		if err := l.shutDown(); err != nil && d.offline() == nil {
-			d.fail(err)
-		}
+	work := make(chan *Log)
+	var workers sync.WaitGroup
+	for range max(1, m.cfg.RecoveryThreadsPerDir) {
+		workers.Go(func() {
+			for l := range work {
+				if err := l.shutDown(); err != nil && d.offline() == nil {
+					d.fail(err)
+				}
+			}
+		})
 	}
+	for _, l := range m.logsIn(d) {
+		work <- l
+	}
+	close(work)
+	workers.Wait()
 	if err := d.offline(); err != nil {
 		return err
 	}

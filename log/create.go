@@ -95,15 +95,13 @@ func (m *Manager) createFiles(l *Log) error {
 	if err := m.fs.MkdirAll(l.path, 0o755); err != nil {
 		return err
 	}
-	if err := m.writePartitionMetadata(l.path, l.TopicID()); err != nil {
-		return err
-	}
 	// As a load of an empty directory: it makes the first segment.
 	none := checkpointed{recoveryPoint: -1, logStart: -1, highWatermark: -1}
 	if err := l.load(context.Background(), none, true); err != nil {
 		return err
 	}
-	if err := m.fs.SyncDir(l.path); err != nil {
+	// Last, since it flushes the directory; one without it is taken for an interrupted creation.
+	if err := m.writePartitionMetadata(l.path, l.TopicID()); err != nil {
 		return err
 	}
 	l.namesUnsynced = false

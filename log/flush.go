@@ -38,7 +38,12 @@ func (l *Log) flushLocked() error {
 	l.namesUnsynced, l.unsynced = false, nil
 	l.mu.Unlock()
 
-	if err := l.syncAll(segs[floorSegment(segs, from):], path, names, snapshots); err != nil {
+	if from >= end { // No records, but perhaps index entries and files.
+		segs = segs[len(segs)-1:]
+	} else {
+		segs = segs[floorSegment(segs, from):]
+	}
+	if err := l.syncAll(segs, from < end, path, names, snapshots); err != nil {
 		l.dir.fail(err)
 		return storageError(err)
 	}
@@ -50,10 +55,14 @@ func (l *Log) flushLocked() error {
 }
 
 // syncAll makes segments, snapshots and names durable, and closes the files of all segments but the
-// last. Segments that retention removes meanwhile don't matter.
-func (l *Log) syncAll(segs []*segment, path string, names bool, snapshots []int64) error {
+// last. Without records only indexes are flushed. Segments that retention removes meanwhile don't
+// matter.
+func (l *Log) syncAll(segs []*segment, records bool, path string, names bool, snapshots []int64) error {
 	for i, s := range segs {
-		err := s.flush()
+		err := s.flushIndexes()
+		if records && err == nil {
+			err = s.flushLog()
+		}
 		if err == nil && i < len(segs)-1 {
 			err = s.seal()
 		}

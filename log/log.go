@@ -23,13 +23,13 @@ import (
 // Lock order: flushing, mu, reading; then epochs, tail and the locks of segments, which are never
 // held over another one of these.
 type Log struct {
-	tp  topicPartition
-	dir *dir
-	fs      vfs.FS
-	clk     clock.Clock
-	logger  *slog.Logger
-	codecs  *batch.Codecs
-	host    host
+	tp     topicPartition
+	dir    *dir
+	fs     vfs.FS
+	clk    clock.Clock
+	logger *slog.Logger
+	codecs *batch.Codecs
+	host   host
 
 	// topicID is zero only for a log that was found without partition.metadata.
 	topicID  atomic.Pointer[[16]byte]

@@ -207,6 +207,18 @@ func (s *segment) becomeInactive() error {
 
 // flush makes bytes and indexes durable.
 func (s *segment) flush() error {
+	if err := s.flushLog(); err != nil {
+		return err
+	}
+	return s.flushIndexes()
+}
+
+// flushIndexes makes the indexes durable, as far as they have changed.
+func (s *segment) flushIndexes() error {
+	return errors.Join(s.offsets.Flush(), s.times.Flush(), s.txns.Flush())
+}
+
+func (s *segment) flushLog() error {
 	f, err := s.log.hold()
 	if err != nil {
 		return err
@@ -215,7 +227,7 @@ func (s *segment) flush() error {
 	if err := f.Sync(); err != nil {
 		return fmt.Errorf("sync %s: %w", s.log.name(), err)
 	}
-	return errors.Join(s.offsets.Flush(), s.times.Flush(), s.txns.Flush())
+	return nil
 }
 
 // seal closes the files of a flushed segment until they are read again.
