@@ -1,0 +1,61 @@
+package server
+
+import (
+	"errors"
+	"sync"
+
+	"github.com/ottla/ottla/wire"
+	"github.com/twmb/franz-go/pkg/kmsg"
+)
+
+var errStopped = errors.New("the broker stopped before it was ready")
+
+// gate holds requests back until the node is ready, so that a client that comes early waits instead
+// of failing. ApiVersions is answered at once: clients use it to tell a slow broker from a dead one.
+type gate struct {
+	// early answers before the node is ready; ApiVersions only.
+	early wire.Handler
+
+	open   chan struct{}
+	closed chan struct{}
+	once   sync.Once
+	// ready is set before open is closed.
+	ready wire.Handler
+}
+
+func newGate(early wire.Handler) *gate {
+	return &gate{early: early, open: make(chan struct{}), closed: make(chan struct{})}
+}
+
+// ServeRequest implements wire.Handler.
+func (g *gate) ServeRequest(r *wire.Request) {
+	select {
+	case <-g.open:
+		g.ready.ServeRequest(r)
+		return
+	default:
+	}
+	if r.Key == kmsg.ApiVersions.Int16() {
+		g.early.ServeRequest(r)
+		return
+	}
+	select {
+	case <-g.open:
+		g.ready.ServeRequest(r)
+	case <-g.closed:
+		r.Close(errStopped)
+	}
+}
+
+// opens lets everything through to h. Called once.
+func (g *gate) opens(h wire.Handler) {
+	g.ready = h
+	close(g.open)
+}
+
+// close turns away what still waits; it is safe on a nil gate and may be called twice.
+func (g *gate) close() {
+	if g != nil {
+		g.once.Do(func() { close(g.closed) })
+	}
+}

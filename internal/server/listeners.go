@@ -1,0 +1,109 @@
+package server
+
+import (
+	"fmt"
+	"net"
+	"net/netip"
+	"sort"
+	"strings"
+	"time"
+
+	"github.com/ottla/ottla/controller/image"
+	"github.com/ottla/ottla/internal/config"
+	"github.com/ottla/ottla/wire"
+)
+
+// securityProtocols are Kafka's numbers of the protocols.
+var securityProtocols = map[string]int16{config.Plaintext: 0, config.SSL: 1, config.SASLPlaintext: 2, config.SASLSSL: 3}
+
+// listeners turns the configured listeners into the transport's.
+func listeners(b *config.Broker) ([]wire.Listener, error) {
+	var out []wire.Listener
+	for _, e := range b.Endpoints.Listeners {
+		if e.SecurityProtocol != config.Plaintext {
+			return nil, fmt.Errorf("listeners: %s uses %s, which this version doesn't serve; only PLAINTEXT is", e.Name, e.SecurityProtocol)
+		}
+		role := wire.RoleBroker
+		if b.Endpoints.IsController(e.Name) {
+			role = wire.RoleController
+		}
+		out = append(out, wire.Listener{
+			Name: e.Name, SecurityProtocol: e.SecurityProtocol, Address: e.Address(), Role: role,
+			Protected: role == wire.RoleController || e.Name == b.Endpoints.InterBroker && len(b.Endpoints.Listeners) > 1,
+		})
+	}
+	return out, nil
+}
+
+func limits(b *config.Broker) wire.Limits {
+	n := &b.Network
+	l := wire.Limits{
+		MaxRequestBytes:              int(n.SocketRequestMaxBytes),
+		MaxConnections:               int(n.MaxConnections),
+		MaxConnectionsPerIP:          int(n.MaxConnectionsPerIP),
+		MaxIdle:                      time.Duration(n.ConnectionsMaxIdleMs) * time.Millisecond,
+		MaxConnectionsPerIPOverrides: map[netip.Addr]int{},
+	}
+	// Kafka's default of 100 KiB is left to the system, which grows buffers as a connection needs.
+	if b.IsSet("socket.send.buffer.bytes") {
+		l.SendBufferBytes = int(n.SocketSendBufferBytes)
+	}
+	if b.IsSet("socket.receive.buffer.bytes") {
+		l.ReceiveBufferBytes = int(n.SocketReceiveBufferBytes)
+	}
+	if n.QueuedMaxRequestBytes > 0 {
+		l.QueuedRequestBytes = n.QueuedMaxRequestBytes
+	}
+	if n.MaxConnectionsPerIP == 0 {
+		l.MaxConnectionsPerIP = -1 // Kafka's 0 refuses everyone without an override.
+	}
+	for host, most := range n.MaxConnectionsPerIPByHost {
+		if addr, err := netip.ParseAddr(host); err == nil {
+			l.MaxConnectionsPerIPOverrides[addr] = int(most)
+			continue
+		}
+		if addrs, err := net.LookupHost(host); err == nil {
+			for _, a := range addrs {
+				if addr, err := netip.ParseAddr(a); err == nil {
+					l.MaxConnectionsPerIPOverrides[addr] = int(most)
+				}
+			}
+		}
+	}
+	return l
+}
+
+// advertised is what this broker tells others of its listeners, with ports that the system chose
+// filled in.
+func (s *Server) advertised(b *config.Broker) []image.Endpoint {
+	var out []image.Endpoint
+	for _, a := range b.Endpoints.Advertised {
+		host, port := a.Host, a.Port
+		if a.Auto {
+			host = s.env.Hostname
+		}
+		if tcp, ok := s.Addr(a.Name).(*net.TCPAddr); ok && port == 0 {
+			port = int32(tcp.Port)
+		}
+		out = append(out, image.Endpoint{Name: a.Name, Host: host, Port: uint16(port), SecurityProtocol: securityProtocols[a.SecurityProtocol]})
+	}
+	return out
+}
+
+// describe names every listener with its address and what clients are told, for the ready line.
+func (s *Server) describe(endpoints []image.Endpoint) string {
+	told := map[string]string{}
+	for _, e := range endpoints {
+		told[e.Name] = fmt.Sprintf("%s:%d", e.Host, e.Port)
+	}
+	var parts []string
+	for _, b := range s.bound {
+		part := b.Name + "://" + b.Addr.String()
+		if a := told[b.Name]; a != "" {
+			part += " (advertised as " + a + ")"
+		}
+		parts = append(parts, part)
+	}
+	sort.Strings(parts)
+	return strings.Join(parts, ", ")
+}

@@ -1,0 +1,137 @@
+package server
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/ottla/ottla/controller/image"
+	"github.com/ottla/ottla/coordinator/group"
+	"github.com/ottla/ottla/coordinator/group/classic"
+	"github.com/ottla/ottla/coordinator/shard"
+	"github.com/ottla/ottla/internal/config"
+	commitlog "github.com/ottla/ottla/log"
+	"github.com/ottla/ottla/log/batch"
+	"github.com/ottla/ottla/replica"
+)
+
+func milliseconds(ms int64) time.Duration {
+	if ms > int64(commitlog.NoLimit/time.Millisecond) {
+		return commitlog.NoLimit
+	}
+	return time.Duration(ms) * time.Millisecond
+}
+
+// topicSettings resolves a topic's settings for its replicas.
+func (s *Server) topicSettings(img *image.Image, topic string) replica.Settings {
+	t := s.settings.Broker().Topic(img.Configs(image.ResourceTopic, topic))
+	return replica.Settings{Log: logConfig(t), MinInsyncReplicas: t.MinInsyncReplicas}
+}
+
+func logConfig(t config.Topic) commitlog.Config {
+	c := commitlog.Config{
+		SegmentBytes:         t.SegmentBytes,
+		SegmentAge:           milliseconds(t.SegmentMs),
+		SegmentJitter:        milliseconds(t.SegmentJitterMs),
+		SegmentIndexBytes:    t.SegmentIndexBytes,
+		IndexIntervalBytes:   t.IndexIntervalBytes,
+		RetentionMs:          t.RetentionMs,
+		RetentionBytes:       t.RetentionBytes,
+		Delete:               t.Delete,
+		Compact:              t.Compact,
+		FileDeleteDelay:      milliseconds(t.FileDeleteDelayMs),
+		FlushMessages:        t.FlushMessages,
+		Preallocate:          t.Preallocate,
+		MaxMessageBytes:      t.MaxMessageBytes,
+		CompressionType:      t.CompressionType,
+		GzipLevel:            t.CompressionGzipLevel,
+		LZ4Level:             t.CompressionLZ4Level,
+		ZstdLevel:            t.CompressionZstdLevel,
+		LogAppendTime:        t.LogAppendTime,
+		TimestampBeforeMaxMs: t.TimestampBeforeMaxMs,
+		TimestampAfterMaxMs:  t.TimestampAfterMaxMs,
+	}
+	if t.FlushMs != commitlog.NoLimit {
+		c.FlushInterval = milliseconds(t.FlushMs)
+	}
+	return c
+}
+
+// followSettings makes dynamic settings of this broker and of the cluster count; it is the first
+// subscriber of the image, so that the others find the new ones.
+func (s *Server) followSettings(_, img *image.Image, delta *image.Delta) {
+	for _, c := range delta.Configs {
+		if c.Resource.Type == image.ResourceBroker {
+			node := strconv.Itoa(int(s.settings.Broker().NodeID))
+			s.settings.SetDynamic(img.Configs(image.ResourceBroker, node), img.Configs(image.ResourceBroker, ""))
+			return
+		}
+	}
+}
+
+// logManagerConfig is what the node's settings say to its log directories.
+func (s *Server) logManagerConfig(b *config.Broker) commitlog.ManagerConfig {
+	interval := func(ms int64) time.Duration {
+		if ms == commitlog.NoLimit {
+			return 0
+		}
+		return milliseconds(ms)
+	}
+	return commitlog.ManagerConfig{
+		Dirs:                              b.LogDirs,
+		NodeID:                            b.NodeID,
+		TopicConfig:                       func(topic string) commitlog.Config { return s.topicSettings(image.Empty(), topic).Log },
+		RecoveryThreadsPerDir:             int(b.Logs.RecoveryThreadsPerDataDir),
+		RetentionCheckInterval:            milliseconds(b.Logs.RetentionCheckIntervalMs),
+		FlushCheckInterval:                interval(b.Logs.FlushSchedulerIntervalMs),
+		RecoveryPointInterval:             milliseconds(b.Logs.FlushOffsetCheckpointIntervalMs),
+		StartOffsetInterval:               milliseconds(b.Logs.FlushStartOffsetCheckpointMs),
+		HighWatermarkInterval:             milliseconds(b.Logs.HighWatermarkCheckpointIntervalMs),
+		ProducerIDExpiration:              milliseconds(b.Logs.ProducerIDExpirationMs),
+		ProducerIDExpirationCheckInterval: milliseconds(b.Logs.ProducerIDExpirationCheckIntervalMs),
+		NewUUID:                           s.newUUID,
+		Jitter:                            func(n int64) int64 { return int64(s.random.Uint64() % uint64(n)) },
+		OnDirFailure: func(path string, _ [16]byte, err error) {
+			s.logger.Error("log directory is offline", "dir", path, "error", err)
+			s.dirFailed(err)
+		},
+	}
+}
+
+// Bounds of the coordinators that Kafka has no keys for.
+const (
+	shardMailbox         = 4096
+	shardMaxBatchBytes   = 512 << 10
+	shardMaxDecompressed = 256 << 20
+	shardConcurrentLoads = 4
+)
+
+func (s *Server) groupConfig(b *config.Broker) group.Config {
+	return group.Config{
+		Classic: classic.Config{
+			MinSessionTimeout:     milliseconds(int64(b.Groups.MinSessionTimeoutMs)),
+			MaxSessionTimeout:     milliseconds(int64(b.Groups.MaxSessionTimeoutMs)),
+			MaxSize:               int(b.Groups.MaxSize),
+			InitialRebalanceDelay: milliseconds(int64(b.Groups.InitialRebalanceDelayMs)),
+			NewMemberID:           func(prefix string) string { return prefix + "-" + formatUUID(s.newUUID()) },
+		},
+		OffsetMetadataMaxBytes:        int(b.Offsets.MetadataMaxBytes),
+		OffsetsRetention:              milliseconds(b.Offsets.RetentionMs),
+		OffsetsRetentionCheckInterval: milliseconds(b.Offsets.RetentionCheckIntervalMs),
+	}
+}
+
+func (s *Server) shardConfig(b *config.Broker, topic string) shard.Config {
+	return shard.Config{
+		Topic:                topic,
+		Clock:                s.env.Clock,
+		Logger:               s.logger,
+		Codecs:               s.codecs,
+		Codec:                batch.Codec(b.Offsets.TopicCompression),
+		WriteTimeout:         milliseconds(int64(b.Offsets.CommitTimeoutMs)),
+		MailboxSize:          shardMailbox,
+		MaxBatchBytes:        shardMaxBatchBytes,
+		LoadBufferBytes:      int(b.Offsets.LoadBufferBytes),
+		MaxDecompressedBytes: shardMaxDecompressed,
+		ConcurrentLoads:      shardConcurrentLoads,
+	}
+}
