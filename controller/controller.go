@@ -87,6 +87,7 @@ func New(cfg Config) (*Controller, error) {
 	c := &Controller{cfg: cfg, logger: cfg.Logger, dead: make(chan struct{})}
 	c.image.Store(image.Empty())
 	c.publisher = newPublisher()
+	c.loop = newLoop(c)
 	return c, nil
 }
 
@@ -95,7 +96,6 @@ func New(cfg Config) (*Controller, error) {
 // left running.
 func (c *Controller) Start(ctx context.Context) error {
 	c.publisher.start()
-	c.loop = newLoop(c)
 	node, err := startRaft(c.cfg, &fsm{controller: c}, c.loop.leadership)
 	if err != nil {
 		c.publisher.stop()
@@ -160,7 +160,7 @@ func (c *Controller) Subscribe(s Subscriber) { c.publisher.subscribe(s) }
 // Handle runs a request on the active controller and returns its response once the change is
 // committed and every subscriber of this node has seen it. The error is NOT_CONTROLLER if this node
 // isn't the active controller or stops being it before the commit (the change may then still
-// happen), REQUEST_TIMED_OUT if ctx ends first, and UNSUPPORTED_VERSION for a request that the
+// happen), REQUEST_TIMED_OUT if ctx ends first (before Start has ended, requests wait), and UNSUPPORTED_VERSION for a request that the
 // controller doesn't answer. Handle takes req.
 func (c *Controller) Handle(ctx context.Context, req kmsg.Request) (kmsg.Response, error) {
 	cmd := &command{req: req, done: make(chan result, 1)}

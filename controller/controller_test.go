@@ -367,3 +367,66 @@ func BenchmarkStart(b *testing.B) {
 		}
 	})
 }
+
+// TestUnknownRecordStopsTheNode puts an entry into the log that this version can't apply, as a newer
+// one would: the node stops with an error that names the record, instead of going on without it.
+func TestUnknownRecordStopsTheNode(t *testing.T) {
+	stores := MemoryStores()
+	closeController(t, startController(t, testConfig(t, stores)))
+	opened, err := stores()
+	if err != nil {
+		t.Fatal(err)
+	}
+	last, err := opened.Log.LastIndex()
+	if err != nil {
+		t.Fatal(err)
+	}
+	entry := appendEntry(nil, []metadata.Record{&metadata.ClientQuotaRecord{Key: "k"}})
+	if err := opened.Log.StoreLog(&raft.Log{Index: last + 1, Term: 2, Type: raft.LogCommand, Data: entry}); err != nil {
+		t.Fatal(err)
+	}
+	cfg := testConfig(t, stores)
+	fatal := make(chan error, 1)
+	cfg.OnFatal = func(err error) { fatal <- err }
+	c, err := New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Start(t.Context()); !errors.Is(err, image.ErrUnsupported) {
+		t.Errorf("Start returned %v", err)
+	}
+	if err := <-fatal; !errors.Is(err, image.ErrUnsupported) {
+		t.Errorf("OnFatal was told %v", err)
+	}
+}
+
+// TestStepDown takes the leadership away between requests: they are refused with NOT_CONTROLLER,
+// and once it is back decisions are made on the committed image again.
+func TestStepDown(t *testing.T) {
+	c := startController(t, testConfig(t, MemoryStores()))
+	register(t, c, 1)
+	createTopic(t, c, "before", 1)
+	c.loop.leadership <- false
+	// The loop handles leadership and requests in any order; the second request comes after both.
+	refused := func() bool {
+		_, err := c.Handle(t.Context(), kmsg.NewPtrListPartitionReassignmentsRequest())
+		return kerror.CodeOf(err) == kerr.NotController.Code
+	}
+	for range 100 {
+		if refused() {
+			break
+		}
+	}
+	if !refused() {
+		t.Fatal("requests are answered without leadership")
+	}
+	c.loop.leadership <- true
+	for range 1000 {
+		if !refused() {
+			createTopic(t, c, "after", 1)
+			closeController(t, c)
+			return
+		}
+	}
+	t.Fatal("requests are refused with leadership")
+}

@@ -48,7 +48,9 @@ func newRaft(cfg Config, machine raft.FSM, leadership chan<- bool, stores Stores
 	rc.LocalID = self
 	rc.Logger = newRaftLogger(cfg.Logger)
 	rc.NotifyCh = leadership
-	rc.BatchApplyCh = true
+	// Buffered, raft would forget at shutdown the entries that it hasn't taken yet, and their futures
+	// would never be answered.
+	rc.BatchApplyCh = false
 	rc.SnapshotThreshold, rc.SnapshotInterval, rc.TrailingLogs = snapshotThreshold, snapshotInterval, trailingLogs
 	servers := raft.Configuration{Servers: []raft.Server{{ID: self, Address: transport.LocalAddr()}}}
 	err = raft.BootstrapCluster(rc, stores.Log, stores.Stable, stores.Snapshots, transport, servers)
