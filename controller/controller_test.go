@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -429,4 +430,23 @@ func TestStepDown(t *testing.T) {
 		}
 	}
 	t.Fatal("requests are refused with leadership")
+}
+
+// BenchmarkCreateTopic measures the creation of a topic on disk, one request at a time and many at
+// once.
+func BenchmarkCreateTopic(b *testing.B) {
+	for _, clients := range []int{1, 32} {
+		b.Run(fmt.Sprint("clients=", clients), func(b *testing.B) {
+			c := startController(b, testConfig(b, DiskStores(b.TempDir(), slog.New(slog.NewTextHandler(io.Discard, nil)))))
+			register(b, c, 1)
+			var n atomic.Int64
+			b.SetParallelism(clients)
+			b.RunParallel(func(pb *testing.PB) {
+				for pb.Next() {
+					createTopic(b, c, fmt.Sprint("t", n.Add(1)), 1)
+				}
+			})
+			closeController(b, c)
+		})
+	}
 }
