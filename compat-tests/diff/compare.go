@@ -103,7 +103,7 @@ func compareLine(n int, title string, want, got Line, add func(Difference)) {
 
 // covers reports whether a difference is one that was chosen.
 func (a Deliberate) covers(d Difference) bool {
-	return glob(a.Case, d.Case) && glob(a.Path, d.Path) && glob(a.Field, d.Field)
+	return (a.Title == "" || glob(a.Title, d.Title)) && glob(a.Case, d.Case) && glob(a.Path, d.Path) && glob(a.Field, d.Field)
 }
 
 // glob matches with path.Match, in which brackets of list indexes stand for themselves and a star

@@ -1,10 +1,10 @@
 package diff
 
-// Deliberate is a difference from the oracle that was chosen. Case, Path and Field are patterns in which a
-// star stands for anything.
+// Deliberate is a difference from the oracle that was chosen. Case, Title, Path and Field are patterns in
+// which a star stands for anything; an empty Title stands for every step of the case.
 type Deliberate struct {
-	Case, Path, Field string
-	Reason            string
+	Case, Title, Path, Field string
+	Reason                   string
 }
 
 // Deliberates is the whole list. A difference that isn't on it is a bug.
@@ -29,6 +29,16 @@ func Deliberates() []Deliberate {
 			Reason: "Configuration keys are described without Kafka's explanatory texts.",
 		},
 		Deliberate{
+			Case: "fetch/zstd-for-old-versions-P21", Title: "Fetch v4: zstd*", Path: "*", Field: "*", Reason: zstdReason,
+		},
+		Deliberate{
+			Case: "fetch/zstd-for-old-versions-P21", Title: "Fetch v9: zstd*", Path: "*", Field: "*", Reason: zstdReason,
+		},
+		Deliberate{
+			Case: "produce/message-too-large*", Path: "*", Field: "ErrorMessage",
+			Reason: "Kafka refuses a batch that is too large without a word; Ottla names the size, the limit and the setting (O09).",
+		},
+		Deliberate{
 			Case: "produce/records-null", Path: "*", Field: "*",
 			Reason: "Kafka never answers a Produce whose records are null; Ottla does.",
 		},
@@ -37,11 +47,13 @@ func Deliberates() []Deliberate {
 			Reason: "Kafka's controller fails on an operation it doesn't know, and resigns; Ottla refuses the change.",
 		},
 		Deliberate{
-			Case: "alter_configs/errors", Path: "*", Field: "Answer",
+			Case: "alter_configs/errors", Title: "*: resource twice", Path: "*", Field: "*",
 			Reason: "Kafka fails on a resource that is named twice and never answers; Ottla does.",
 		},
 	)
 }
+
+const zstdReason = "A client that fetches with a version below 10 can't read zstd: Ottla tells it so, Kafka 4 sends it the bytes."
 
 // notServed lists the APIs of the oracle's broker listener that wait for a later stage.
 func notServed() map[string]string {
