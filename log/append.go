@@ -119,12 +119,13 @@ func (l *Log) write(cfg *settings, res *validate.Result) error {
 	if n, err := seg.log.file.WriteAt(res.Records, position); err != nil || n < len(res.Records) {
 		return l.undoWrite(seg, position, cmpErr(err))
 	}
+	end, size := res.LastOffset+1, position+int64(len(res.Records))
+	// Before the indexes and the largest timestamp, which lead searches to these bytes.
+	seg.size.Store(size)
 	if err := l.account(cfg, seg, position, res.Records); err != nil {
 		l.dir.fail(err)
 		return storageError(err)
 	}
-	end, size := res.LastOffset+1, position+int64(len(res.Records))
-	seg.size.Store(size)
 	l.tail.add(res.FirstOffset, position, end, size)
 	l.logEndOffset.Store(end)
 	l.publishUnstable()

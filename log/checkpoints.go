@@ -79,11 +79,11 @@ func parseOffsetCheckpoint(file []byte) (map[topicPartition]int64, error) {
 	return out, nil
 }
 
-// readOffsetCheckpoint reads a checkpoint; a missing one has no entries.
+// readOffsetCheckpoint reads a checkpoint; a missing one is nil.
 func readOffsetCheckpoint(fs vfs.FS, name string) (map[topicPartition]int64, error) {
 	b, err := readFile(fs, name)
 	if errors.Is(err, os.ErrNotExist) {
-		return map[topicPartition]int64{}, nil
+		return nil, nil
 	}
 	if err != nil {
 		return nil, err

@@ -229,6 +229,7 @@ func countCalls(t *testing.T) int64 {
 // wasn't synced, and opens what is left: everything flushed is there, what is there is a contiguous
 // run of what was written last, and nothing that was deleted or truncated comes back.
 func TestCrashAtEveryCall(t *testing.T) {
+	t.Parallel()
 	calls := countCalls(t)
 	t.Logf("%d calls", calls)
 	for n := int64(1); n <= calls; n++ {
@@ -253,6 +254,7 @@ func TestCrashAtEveryCall(t *testing.T) {
 // TestErrorAtEveryCall fails each file system call of a workload by itself. The workload goes on;
 // what it was promised holds, both for what the files say and for what is left after a crash.
 func TestErrorAtEveryCall(t *testing.T) {
+	t.Parallel()
 	calls := countCalls(t)
 	for n := int64(1); n <= calls; n++ {
 		mem := vfs.NewMem()

@@ -165,6 +165,8 @@ func retiredName(tp topicPartition, id [16]byte, suffix string) string {
 
 // retire closes the log and renames its directory.
 func (l *Log) retire(to string) error {
+	l.flushing.Lock() // A flush must not miss its files.
+	defer l.flushing.Unlock()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if err := l.fs.Rename(l.path, to); err != nil {

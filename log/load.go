@@ -17,7 +17,11 @@ import (
 )
 
 // checkpointed is what the checkpoint files of a log dir say of one log; -1 where they don't.
-type checkpointed struct{ recoveryPoint, logStart, highWatermark int64 }
+type checkpointed struct {
+	recoveryPoint, logStart, highWatermark int64
+	// lost says that there are no recovery points, where there should be.
+	lost bool
+}
 
 // load reads the partition's directory. After a clean stop only ends are read; otherwise everything
 // from the recovery point on is checked, and what is torn is cut off. It changes nothing that a
@@ -52,7 +56,7 @@ func (l *Log) load(ctx context.Context, c checkpointed, clean bool) error {
 	end := start
 	if len(segs) > 0 {
 		l.setSegments(segs)
-		if end, err = l.loadSegments(ctx, f, c.recoveryPoint, clean); err != nil {
+		if end, err = l.loadSegments(ctx, f, c, clean); err != nil {
 			return err
 		}
 		segs = *l.segments.Load()
@@ -139,8 +143,13 @@ func (l *Log) openReset(o segmentOptions, base int64) (*segment, error) {
 
 // loadSegments recovers the segments that need it, loads the others' ends, and returns the log's end
 // offset. Torn segments are cut, and those after them removed. Requires: at least one segment.
-func (l *Log) loadSegments(ctx context.Context, f *found, recoveryPoint int64, clean bool) (int64, error) {
+//
+// After a power loss a segment may have lost its end while a later one kept its bytes. Such a hole is
+// taken for that only beyond a recovery point that is known, and unless batches are missing inside
+// the segments too: a compacted log is full of holes.
+func (l *Log) loadSegments(ctx context.Context, f *found, c checkpointed, clean bool) (int64, error) {
 	segs := *l.segments.Load()
+	recoveryPoint, compacted := c.recoveryPoint, l.settings.Load().Compact
 	unclean := len(segs)
 	if !clean {
 		unclean = floorSegment(segs, max(recoveryPoint, 0))
@@ -155,18 +164,19 @@ func (l *Log) loadSegments(ctx context.Context, f *found, recoveryPoint int64, c
 			return 0, err
 		}
 		last := i == len(segs)-1
-		hole := i > 0 && i > unclean && s.baseOffset != end && !l.settings.Load().Compact
-		if hole {
+		if i > unclean && s.baseOffset != end && !compacted && !c.lost {
 			return end, l.dropFrom(i, fmt.Sprintf("offset %d follows %d", s.baseOffset, end))
 		}
-		var torn bool
+		var torn, gaps bool
 		var err error
-		if i >= unclean || !f.indexed[s.baseOffset] {
+		recovered := i >= unclean || !f.indexed[s.baseOffset]
+		if recovered {
 			verifyFrom := max(recoveryPoint, 0)
 			if clean {
 				verifyFrom = s.baseOffset
 			}
-			end, torn, err = l.recoverSegment(ctx, s, verifyFrom, i >= unclean, last)
+			end, torn, gaps, err = l.recoverSegment(ctx, s, verifyFrom, i >= unclean, last)
+			compacted = compacted || gaps
 		} else if last {
 			end, torn, err = l.loadActive(ctx, s)
 		} else {
@@ -178,10 +188,11 @@ func (l *Log) loadSegments(ctx context.Context, f *found, recoveryPoint int64, c
 		if torn && !last {
 			return end, l.dropFrom(i+1, fmt.Sprintf("segment %d is torn at offset %d", s.baseOffset, end))
 		}
-		if !last {
-			if err := errors.Join(s.becomeInactive(), s.seal()); err != nil {
-				return 0, err
-			}
+		if recovered && !last {
+			err = s.becomeInactive()
+		}
+		if err := errors.Join(err, s.sealIndexes()); err != nil {
+			return 0, err
 		}
 	}
 	return end, nil
@@ -254,7 +265,8 @@ func (l *Log) loadActive(ctx context.Context, s *segment) (end int64, torn bool,
 			if err := l.loadProducersAt(*l.segments.Load(), s.baseOffset); err != nil {
 				return 0, false, err
 			}
-			return l.recoverSegment(ctx, s, s.baseOffset, true, true)
+			end, torn, _, err := l.recoverSegment(ctx, s, s.baseOffset, true, true)
+			return end, torn, err
 		case err != nil:
 			return 0, false, s.corrupt(sc.pos, err)
 		}
@@ -264,18 +276,19 @@ func (l *Log) loadActive(ctx context.Context, s *segment) (end int64, torn bool,
 
 // recoverSegment walks all batches of a segment and writes its indexes again. Batches that reach
 // verifyFrom are checked whole; the first that isn't right ends the segment. With replay they are
-// taken into producer state and leader epochs. It returns the end offset.
-func (l *Log) recoverSegment(ctx context.Context, s *segment, verifyFrom int64, replay, last bool) (end int64, torn bool, err error) {
+// taken into producer state and leader epochs. It returns the end offset, whether the segment was cut,
+// and whether offsets are missing inside it.
+func (l *Log) recoverSegment(ctx context.Context, s *segment, verifyFrom int64, replay, last bool) (end int64, torn, gaps bool, err error) {
 	size := s.size.Load()
 	l.logger.Info("recovering segment", "partition", l.tp.String(), "baseOffset", s.baseOffset, "bytes", size)
 	if err := errors.Join(s.offsets.Reset(), s.times.Reset(), s.txns.Reset()); err != nil {
-		return 0, false, err
+		return 0, false, false, err
 	}
 	s.max.timestampMs, s.max.offset = -1, s.baseOffset
 	s.bytesSinceEntry, s.rollingTimestamp = 0, -1
 	f, err := s.log.hold()
 	if err != nil {
-		return 0, false, err
+		return 0, false, false, err
 	}
 	defer s.log.release()
 	interval := l.settings.Load().IndexIntervalBytes
@@ -283,7 +296,7 @@ func (l *Log) recoverSegment(ctx context.Context, s *segment, verifyFrom int64, 
 	end, valid := s.baseOffset, int64(0)
 	for n := 0; ; n++ {
 		if n%1024 == 0 && ctx.Err() != nil {
-			return 0, false, ctx.Err()
+			return 0, false, false, ctx.Err()
 		}
 		h, pos, err := sc.next()
 		if err == nil {
@@ -299,31 +312,32 @@ func (l *Log) recoverSegment(ctx context.Context, s *segment, verifyFrom int64, 
 			break
 		}
 		if err != nil {
-			return 0, false, s.corrupt(pos, err)
+			return 0, false, false, s.corrupt(pos, err)
 		}
 		if err := s.indexBatch(&h, pos, interval); err != nil {
-			return 0, false, err
+			return 0, false, false, err
 		}
 		if replay {
 			if err := l.replayRecovered(s, f, &h, pos); err != nil {
-				return 0, false, err
+				return 0, false, false, err
 			}
 		}
+		gaps = gaps || valid > 0 && h.BaseOffset > end || h.NumRecords >= 0 && h.NumRecords <= h.LastOffsetDelta
 		end, valid = h.LastOffset()+1, sc.pos
 	}
 	s.size.Store(valid)
 	if torn {
 		if err := f.Truncate(valid); err != nil {
-			return 0, false, err
+			return 0, false, false, err
 		}
 		if err := f.Sync(); err != nil {
-			return 0, false, err
+			return 0, false, false, err
 		}
 	}
 	if !last {
 		err = s.times.MaybeAppend(s.maxTimestamp())
 	}
-	return end, torn, errors.Join(err, s.offsets.Flush(), s.times.Flush(), s.txns.Flush())
+	return end, torn, gaps, errors.Join(err, s.offsets.Flush(), s.times.Flush(), s.txns.Flush())
 }
 
 // checkBatch says what is wrong with a batch that a recovery meets, as errTornBatch.

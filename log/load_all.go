@@ -69,7 +69,6 @@ func (m *Manager) loadDir(ctx context.Context, d *dir) error {
 			}
 			// Costs time, not data: without it everything is checked.
 			m.logger.Warn("ignoring a checkpoint", "error", err)
-			marks[i] = map[topicPartition]int64{}
 			d.clean = d.clean && i != 0
 		}
 	}
@@ -78,8 +77,19 @@ func (m *Manager) loadDir(ctx context.Context, d *dir) error {
 		return err
 	}
 	logs, err := m.partitionsOf(d, entries)
-	if err != nil || len(logs) == 0 {
+	if err != nil {
 		return err
+	}
+	if err := m.loadLogs(ctx, d, logs, marks); err != nil || marks[0] != nil {
+		return err
+	}
+	return m.checkpointRecoveryPoints(d) // From now on a missing one was lost.
+}
+
+// loadLogs loads logs with the offsets of the three checkpoints, several at a time.
+func (m *Manager) loadLogs(ctx context.Context, d *dir, logs []*Log, marks [3]map[topicPartition]int64) error {
+	if len(logs) == 0 {
+		return nil
 	}
 	threads := max(1, m.cfg.RecoveryThreadsPerDir)
 	m.logger.Info("loading logs", "dir", d.path, "logs", len(logs), "threads", threads, "cleanShutdown", d.clean)
@@ -121,7 +131,7 @@ func (m *Manager) loadOne(ctx context.Context, d *dir, l *Log, marks [3]map[topi
 		}
 		return -1
 	}
-	c := checkpointed{recoveryPoint: of(0), logStart: of(1), highWatermark: of(2)}
+	c := checkpointed{recoveryPoint: of(0), logStart: of(1), highWatermark: of(2), lost: marks[0] == nil}
 	if err := l.load(ctx, c, d.clean); err != nil {
 		return fmt.Errorf("load %s: %w", l.path, err)
 	}

@@ -37,6 +37,7 @@ func (m *modelLog) truncate(offset int64) {
 // TestModel runs random appends, rolls, truncations, deletions, clean stops and kills on a log and on
 // a model, and compares positions, reads and the oracle for every offset.
 func TestModel(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		e := newEnv(vfs.NewMem())
 		e.cfg.SegmentBytes = int32(rapid.IntRange(300, 2000).Draw(t, "segment.bytes"))

@@ -21,8 +21,8 @@ func (l *Log) Read(o ReadOptions) (ReadInfo, error) {
 	// The start is read before the segments: what it admits is still among them, or a retry of the
 	// check below tells that it isn't.
 	start := l.logStartOffset.Load()
-	segs := *l.segments.Load()
 	v := l.tail.view(o.Offset, o.UpperBound)
+	segs := *l.segments.Load() // After the view, so that they have the segment that it tells of.
 	if o.Offset < start || o.Offset > v.end {
 		return ReadInfo{}, outOfRange(o.Offset, start, v.end)
 	}

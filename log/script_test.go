@@ -21,6 +21,7 @@ import (
 // TestScripts runs testdata/scripts: commands on one log, and what it says and has on disk after
 // each. The head of a script tells what it shows.
 func TestScripts(t *testing.T) {
+	t.Parallel()
 	datadriven.Walk(t, "testdata/scripts", func(t *testing.T, file string) {
 		mem := vfs.NewMem()
 		r := &runner{e: newEnv(mem), mem: mem}
@@ -256,12 +257,17 @@ func (r *runner) files(out *strings.Builder) error {
 	return nil
 }
 
-// damage changes a file behind the log's back: it cuts it, appends zeros or noise, flips a byte, or
-// removes it.
+// damage changes a file behind the log's back: it cuts it, appends zeros or noise, flips a byte,
+// renames or removes it.
 func (r *runner) damage(d *datadriven.TestData) error {
 	name := path.Join("/data/t-0", file(d))
 	if d.HasArg("remove") {
 		return r.e.fs.Remove(name)
+	}
+	for _, a := range d.CmdArgs {
+		if a.Key == "to" {
+			return r.e.fs.Rename(name, path.Join("/data/t-0", a.Vals[0]))
+		}
 	}
 	f, err := r.e.fs.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o644)
 	if err != nil {

@@ -116,7 +116,7 @@ func createSegment(o segmentOptions, baseOffset int64, now time.Time) (*segment,
 		return nil, err
 	}
 	s.created = now
-	if err := s.openActive(o.preallocate); err != nil {
+	if err := errors.Join(s.openActive(o.preallocate), s.sealIndexes()); err != nil {
 		s.discard()
 		return nil, err
 	}
@@ -233,8 +233,11 @@ func (s *segment) flushLog() error {
 // seal closes the files of a flushed segment until they are read again.
 func (s *segment) seal() error {
 	s.log.seal()
-	return errors.Join(s.offsets.Seal(), s.times.Seal())
+	return s.sealIndexes()
 }
+
+// sealIndexes closes the index files until they are written again.
+func (s *segment) sealIndexes() error { return errors.Join(s.offsets.Seal(), s.times.Seal()) }
 
 // batchAt is a batch of a segment.
 type batchAt struct {
