@@ -28,7 +28,7 @@ function same (got, want) {
   }
 }
 
-async function until (what, ok) {
+export async function until (what, ok) {
   const end = Date.now() + LIMIT
   while (!await ok()) {
     if (Date.now() > end) throw new Error('never ' + what)
@@ -64,10 +64,9 @@ export async function main (make) {
     await c.produce(t, want, 'none', 'all', false)
     return [t, want]
   }
-  const readAll = async (t, want) => {
-    const all = []
-    for (let p = 0; p < PARTITIONS; p++) all.push(...await c.assign(t, p, 'beginning', 0, want.filter(w => w.partition === p).length, async () => {}))
-    return all
+  const readAll = async (t, want) => { // all at once: a new group may wait seconds for more members
+    const read = p => c.assign(t, p, 'beginning', 0, want.filter(w => w.partition === p).length, async () => {})
+    return (await Promise.all([...Array(PARTITIONS).keys()].map(read))).flat()
   }
   const produce = (codec, acks, idempotent) => async () => {
     const t = await topic(`produce-${codec}-${acks}-${idempotent}`); const want = items(PER_PARTITION)

@@ -3,9 +3,9 @@
 node_modules() {
 	local d=$CACHE/node-$1; shift
 	"$ROOT/scripts/install-tools.sh" node
-	if [ ! -f "$d/.complete" ]; then
+	if [ "$(cat "$d/.complete" 2>/dev/null)" != "$*" ]; then
 		rm -rf "$d"; mkdir -p "$d"
-		(cd "$d" && echo '{"private":true,"type":"module"}' > package.json && npm install --silent --no-audit --no-fund "$@" >&2) && touch "$d/.complete"
+		(cd "$d" && echo '{"private":true,"type":"module"}' > package.json && npm install --silent --no-audit --no-fund "$@" >&2) && echo "$*" > "$d/.complete"
 	fi
 	cp "$ROOT/compat-tests/node/cells.mjs" "$HERE/client.mjs" "$d/"
 	echo "$d"
