@@ -1,6 +1,6 @@
 // The matrix with @platformatic/kafka.
 import { Admin, Consumer, Producer, MessagesStreamModes, MessagesStreamFallbackModes, ListOffsetTimestamps } from '@platformatic/kafka'
-import { main } from './cells.mjs'
+import { main, until } from './cells.mjs'
 
 const item = m => ({ partition: m.partition, key: m.key.toString(), value: m.value.toString(), header: [...m.headers.values()][0].toString(), timestamp: Number(m.timestamp) })
 
@@ -8,7 +8,13 @@ await main(async bootstrap => {
   const base = { clientId: 'cells', bootstrapBrokers: [bootstrap], retries: 3 }
   const admin = new Admin(base)
   return {
-    createTopic: (topic, partitions) => admin.createTopics({ topics: [topic], partitions, replicas: 1 }),
+    // A produce that meets one partition whose leader isn't known yet is sent again as a whole, so the others would have it twice: a
+    // topic is ready here once every partition answers.
+    async createTopic (topic, partitions) {
+      await admin.createTopics({ topics: [topic], partitions, replicas: 1 })
+      const all = Array.from({ length: partitions }, (_, partitionIndex) => ({ partitionIndex, timestamp: ListOffsetTimestamps.LATEST }))
+      await until('ready', () => admin.listOffsets({ topics: [{ name: topic, partitions: all }] }).then(() => true, () => false))
+    },
     deleteTopic: topic => admin.deleteTopics({ topics: [topic] }),
     topics: () => admin.listTopics({ includeInternals: false }),
     async produce (topic, items, compression, acks, idempotent) {
@@ -25,13 +31,19 @@ await main(async bootstrap => {
       const consumer = new Consumer({ ...base, groupId, heartbeatInterval: 300, sessionTimeout: 10_000, rebalanceTimeout: 10_000, maxWaitTime: 200 })
       const stream = await consumer.consume({ topics: [topic], autocommit: false, mode: MessagesStreamModes.COMMITTED, fallbackMode: MessagesStreamFallbackModes.EARLIEST })
       const g = { received: [], next: new Map() }
+      // A rebalance has come through when the stream has gone back to the committed offsets and the fetch that was under way is
+      // done: the library delivers that one whole, though its partitions may be another member's by now.
+      let waitFor = ''
+      consumer.on('consumer:group:join', () => { waitFor = 'offsets' })
+      stream.on('offsets', () => { if (waitFor === 'offsets') waitFor = 'fetch' })
+      stream.on('fetch', () => { if (waitFor === 'fetch') waitFor = '' })
       stream.on('data', m => {
         g.received.push(item(m))
         g.next.set(m.partition, m)
       })
       stream.on('error', () => {})
       g.commit = () => consumer.commit({ offsets: [...g.next.values()].map(m => ({ topic, partition: m.partition, offset: m.offset + 1n, leaderEpoch: -1 })) })
-      g.assigned = () => (consumer.assignments ?? []).filter(a => a.topic === topic).reduce((n, a) => n + a.partitions.length, 0)
+      g.assigned = () => waitFor ? -1 : (consumer.assignments ?? []).filter(a => a.topic === topic).reduce((n, a) => n + a.partitions.length, 0)
       g.close = async () => {
         await stream.close()
         await consumer.close(true)
