@@ -44,13 +44,14 @@ func (b *Broker) DescribeClientMetrics(values map[string]string) []Row {
 	return b.describe(ClientMetricsKeys(), values, SourceClientMetrics)
 }
 
-// describe lists the keys of a set but the internal ones. The value is the one in force; the synonyms
-// are the override and what is set on the broker for the first synonym, as Kafka's ConfigHelper lists them.
+// describe lists the keys of a set, internal ones only where they are overridden. The value is the one in
+// force; the synonyms are the override and what is set on the broker for the first synonym, as Kafka's
+// ConfigHelper lists them.
 func (b *Broker) describe(set *KeySet, overrides map[string]string, own Source) []Row {
 	rows := make([]Row, 0, len(set.keys))
 	for i := range set.keys {
 		k := &set.keys[i]
-		if k.Internal {
+		if _, overridden := overrides[k.Name]; k.Internal && !overridden {
 			continue
 		}
 		v, _ := b.resolve(k, overrides, own)

@@ -131,6 +131,8 @@ func TestDescribeHierarchy(t *testing.T) {
 		{find(t, topic, "cleanup.policy"), "cleanup.policy=compact,delete DYNAMIC_TOPIC_CONFIG LIST" + rw +
 			" [cleanup.policy=compact,delete DYNAMIC_TOPIC_CONFIG] [log.cleanup.policy=delete DEFAULT_CONFIG]"},
 		{find(t, topic, "flush.ms"), "flush.ms=1000 DEFAULT_CONFIG LONG ro=false sensitive=false default=true"},
+		{find(t, b.DescribeTopic(map[string]string{"internal.segment.bytes": "1000"}), "internal.segment.bytes"),
+			"internal.segment.bytes=1000 DYNAMIC_TOPIC_CONFIG INT" + rw + " [internal.segment.bytes=1000 DYNAMIC_TOPIC_CONFIG]"},
 		{find(t, topic, "segment.ms"), "segment.ms=7200000 DEFAULT_CONFIG LONG ro=false sensitive=false default=true"},
 		{find(t, topic, "retention.ms"), "retention.ms=5 DYNAMIC_TOPIC_CONFIG LONG" + rw + " [retention.ms=5 DYNAMIC_TOPIC_CONFIG]"},
 		{find(t, dynamic.DescribeTopic(overrides), "retention.ms"), "retention.ms=5 DYNAMIC_TOPIC_CONFIG LONG" + rw +
