@@ -26,7 +26,7 @@ var layers = []struct {
 	denied []string
 }{
 	{level: 0, packages: []string{"internal/kerror", "internal/clock", "internal/vfs", "internal/buf", "internal/metrics", "internal/lint"}},
-	{level: 1, packages: []string{"log/batch", "internal/config", "internal/record/...", "internal/gen/..."}},
+	{level: 1, packages: []string{"log/batch", "coordinator/machine", "internal/config", "internal/record/...", "internal/gen/..."}},
 	{level: 2, packages: []string{"log/index", "log/producer", "log/epoch", "log/validate"}},
 	{level: 3, packages: []string{"log", "controller/image"}, denied: []string{"internal/record/offsets"}},
 	{level: 4, packages: []string{"controller/decide", "coordinator/group/..."},
@@ -34,6 +34,7 @@ var layers = []struct {
 		denied:   []string{"log", "log/index", "log/producer", "log/epoch", "log/validate"}},
 	{level: 5, packages: []string{"controller", "coordinator/shard/...", "replica/..."},
 		sideways: []string{"coordinator/shard/shardtest coordinator/shard", "replica replica/isr"}},
+	{level: 6, packages: []string{"coordinator/service"}},
 	{level: 7, packages: []string{"wire/..."}, sideways: []string{"wire/wiretest wire"},
 		denied: []string{"log", "log/batch", "log/index", "log/producer", "log/epoch", "log/validate", "controller",
 			"controller/image", "controller/decide", "coordinator/group", "coordinator/group/classic", "coordinator/shard", "replica",
