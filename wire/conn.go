@@ -20,6 +20,8 @@ type conn struct {
 	frame frameReader
 	// cost is what is charged for the frame under construction; 0 if it isn't begun.
 	cost int64
+	// swept is how much the frame under construction had when Stalled last looked at it; -1 if it didn't yet.
+	swept int
 	// waiting: the frame under construction waits for memory.
 	waiting bool
 	// carry is what was read from the socket beyond what could be taken. Bounded by the size of one
@@ -101,7 +103,7 @@ func (c *conn) Feed(p []byte, now time.Time) {
 func (c *conn) full() bool { return c.order.queued() >= c.limits.queued }
 
 func (c *conn) begin(cost int64) {
-	c.cost = cost
+	c.cost, c.swept = cost, -1
 	c.frame.begin()
 	if c.frame.full() { // A frame of nothing but its head can't be: its correlation id is missing.
 		panic("wire: frame complete before its correlation id")
@@ -184,6 +186,17 @@ func (c *conn) Finished() bool {
 
 // Idle says whether the connection neither runs nor holds a request.
 func (c *conn) Idle() bool { return len(c.order.slots) == 0 }
+
+// Stalled says whether the frame under construction got less than minBytes since the last call; false if
+// that one saw another frame.
+func (c *conn) Stalled(minBytes int) bool {
+	if c.frame.body == nil {
+		return false
+	}
+	last := c.swept
+	c.swept = c.frame.have
+	return last >= 0 && c.swept-last < minBytes
+}
 
 // DropInput gives up the frame under construction and returns what was charged for it.
 func (c *conn) DropInput() (cost int64) {

@@ -79,6 +79,7 @@ func (l *link) charge(n int64) bool {
 		return true
 	}
 	l.server.metrics.BudgetWaits.Add(1)
+	l.server.stalls.arm()
 	return false
 }
 
@@ -87,7 +88,7 @@ func (l *link) granted() {
 	l.mu.Lock()
 	if l.dead || !l.conn.waiting {
 		l.mu.Unlock()
-		l.server.budget.release(l.waiter.n)
+		l.server.budget.release(chargeOf(l.waiter.n))
 		return
 	}
 	l.conn.Granted()
@@ -180,6 +181,24 @@ func (l *link) closeIfIdle() bool {
 		l.sock.close()
 	}
 	return idle
+}
+
+// closeIfStalled closes the connection if the frame it is reading got less than minBytes since the last
+// call, which was about that frame too.
+func (l *link) closeIfStalled(minBytes int) {
+	l.mu.Lock()
+	stalled := !l.closing && l.conn.Stalled(minBytes)
+	have, want := l.conn.frame.have, l.conn.frame.want
+	if stalled {
+		l.closing = true
+	}
+	l.mu.Unlock()
+	if !stalled {
+		return
+	}
+	l.server.metrics.Disconnects.Add(1)
+	l.server.reasons.log(l, closeBecause(closeStalled, "the client sent %d of a request's %d bytes and stalled, while others waited for memory", have, want))
+	l.sock.close()
 }
 
 // flushed says that the transport sent something, or that its queue is empty.
@@ -297,12 +316,13 @@ func (l *link) die() {
 	// Granted memory that hasn't arrived is given back by granted, which sees dead.
 	waiting := l.conn.waiting
 	cost := l.conn.DropInput()
-	fns, bytes := l.drop(l.conn.order.clear())
+	fns, freed := l.drop(l.conn.order.clear())
 	l.mu.Unlock()
+	freed.add(cost)
 	if waiting {
 		l.server.budget.cancel(&l.waiter)
 	}
-	l.server.budget.release(cost + bytes)
+	l.server.budget.release(freed)
 	for _, f := range fns {
 		f()
 	}
@@ -311,7 +331,7 @@ func (l *link) die() {
 
 // drop marks requests as dropped and returns what is to be called and the memory to be given back
 // once l.mu is free. A request that runs keeps its frame. Requires: l.mu held.
-func (l *link) drop(slots []*slot) (fns []func(), bytes int64) {
+func (l *link) drop(slots []*slot) (fns []func(), freed charged) {
 	for _, s := range slots {
 		if s.onClose != nil {
 			fns = append(fns, s.onClose)
@@ -321,14 +341,14 @@ func (l *link) drop(slots []*slot) (fns []func(), bytes int64) {
 		case slotQueued:
 			s.frame.Release()
 			s.frame = nil
-			bytes += s.cost
+			freed.add(s.cost)
 			s.cost = 0
 		case slotDone:
 			s.reply.release()
 		}
 		s.state = slotDropped
 	}
-	return fns, bytes
+	return fns, freed
 }
 
 // Complete implements Slot.
@@ -387,7 +407,7 @@ func (s *slot) frameChunks(chunks []Chunk) reply {
 func (s *slot) complete(r reply) {
 	l := s.link
 	l.mu.Lock()
-	frame, bytes := s.takeFrame()
+	frame, freed := s.takeFrame()
 	s.onClose = nil
 	var fns []func()
 	switch s.state {
@@ -398,9 +418,9 @@ func (s *slot) complete(r reply) {
 		if r.closeReason != nil {
 			l.conn.Stop()
 		}
-		var dropped int64
+		var dropped charged
 		fns, dropped = l.emit()
-		bytes += dropped
+		freed = freed.plus(dropped)
 	default:
 		l.mu.Unlock()
 		panic("wire: a request was completed twice")
@@ -409,7 +429,7 @@ func (s *slot) complete(r reply) {
 	if frame != nil {
 		frame.Release()
 	}
-	l.server.budget.release(bytes)
+	l.server.budget.release(freed)
 	for _, f := range fns {
 		f()
 	}
@@ -417,25 +437,25 @@ func (s *slot) complete(r reply) {
 }
 
 // emit moves finished replies to the transport. Requires: l.mu held.
-func (l *link) emit() (fns []func(), bytes int64) {
+func (l *link) emit() (fns []func(), freed charged) {
 	for {
 		done, dropped := l.conn.Emit()
 		if done == nil {
-			return fns, bytes
+			return fns, freed
 		}
 		l.sock.push(&done.reply)
 		if dropped != nil {
 			f, n := l.drop(dropped)
-			fns, bytes = append(fns, f...), bytes+n
+			fns, freed = append(fns, f...), freed.plus(n)
 		}
 	}
 }
 
 // takeFrame takes the request's bytes from it. Requires: l.mu held.
-func (s *slot) takeFrame() (frame *buf.Buf, bytes int64) {
-	frame, bytes = s.frame, s.cost
+func (s *slot) takeFrame() (frame *buf.Buf, freed charged) {
+	frame, freed = s.frame, chargeOf(s.cost)
 	s.frame, s.cost = nil, 0
-	return frame, bytes
+	return frame, freed
 }
 
 // Proceed implements Slot.
@@ -452,12 +472,12 @@ func (s *slot) Proceed() {
 func (s *slot) ReleaseFrame() {
 	l := s.link
 	l.mu.Lock()
-	frame, bytes := s.takeFrame()
+	frame, freed := s.takeFrame()
 	l.mu.Unlock()
 	if frame != nil {
 		frame.Release()
 	}
-	l.server.budget.release(bytes)
+	l.server.budget.release(freed)
 }
 
 // OnClose implements Slot.

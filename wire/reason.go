@@ -21,11 +21,12 @@ const (
 	closeRejected
 	closeAccept
 	closeSend
+	closeStalled
 	numCloseKinds
 )
 
 var closeKindNames = [numCloseKinds]string{
-	"frame", "tls-on-plaintext", "http", "header", "unsupported", "decode", "request", "handshake", "rejected", "accept", "send",
+	"frame", "tls-on-plaintext", "http", "header", "unsupported", "decode", "request", "handshake", "rejected", "accept", "send", "stalled",
 }
 
 // closeError is why a connection is closed.

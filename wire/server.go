@@ -31,6 +31,7 @@ type Server struct {
 	workers workers
 	reasons closeLog
 	idle    idleSweep
+	stalls  stallSweep
 	// started is when the server was made; activity is measured from it.
 	started time.Time
 
@@ -64,6 +65,7 @@ func NewServer(cfg Config) (*Server, error) {
 	s.reasons = closeLog{logger: cfg.Logger, now: cfg.Clock.Now}
 	s.conns.init(&s.cfg.Limits, len(cfg.Listeners))
 	s.idle = idleSweep{server: s, maxIdle: cfg.Limits.MaxIdle}
+	s.stalls.server = s
 	return s, nil
 }
 
@@ -138,6 +140,7 @@ func (s *Server) shut(ctx context.Context) error {
 	s.closeListeners()
 	s.acceptors.Wait()
 	s.idle.stop()
+	s.stalls.stop()
 	for _, l := range s.conns.all() {
 		l.end()
 	}

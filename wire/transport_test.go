@@ -452,8 +452,8 @@ func TestMutedConnectionIsNotRead(t *testing.T) {
 	})
 }
 
-// TestBudget checks that a request that doesn't fit waits, in order, and runs when memory
-// returns, and that one larger than the budget runs alone.
+// TestBudget checks that a request that doesn't fit waits, in order among those of its kind, and runs when
+// memory returns, and that one larger than the budget runs alone.
 func TestBudget(t *testing.T) {
 	eachTransport(t, func(t *testing.T, transport Transport) {
 		held := make(chan *Request, 10)
@@ -483,14 +483,14 @@ func TestBudget(t *testing.T) {
 		b.NoReply()
 		c.ReleaseFrame()
 		d := <-held
-		if d.CorrelationID != 4 || len(held) != 0 {
-			t.Fatalf("request %d ran, %d more; want the huge one alone", d.CorrelationID, len(held))
+		if d.CorrelationID != 5 || len(held) != 0 {
+			t.Fatalf("request %d ran, %d more; want the small one before the huge one", d.CorrelationID, len(held))
 		}
 		d.NoReply()
 		e := <-held
 		e.NoReply()
 		c.NoReply()
-		if e.CorrelationID != 5 {
+		if e.CorrelationID != 4 {
 			t.Fatalf("request %d ran last", e.CorrelationID)
 		}
 	})
