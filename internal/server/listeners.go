@@ -73,6 +73,28 @@ func limits(b *config.Broker) wire.Limits {
 	return l
 }
 
+// controllerEndpoint is where this node's controller is reached: its controller listener, or, without
+// one, the first listener.
+func (s *Server) controllerEndpoint(b *config.Broker) image.Endpoint {
+	for _, e := range b.Endpoints.Listeners {
+		if !b.Endpoints.IsController(e.Name) {
+			continue
+		}
+		out := image.Endpoint{Name: e.Name, Host: e.Host, Port: uint16(e.Port), SecurityProtocol: securityProtocols[e.SecurityProtocol]}
+		if e.Wildcard() {
+			out.Host = s.env.Hostname
+		}
+		if tcp, ok := s.Addr(e.Name).(*net.TCPAddr); ok {
+			out.Port = uint16(tcp.Port)
+		}
+		return out
+	}
+	if all := s.advertised(b); len(all) > 0 {
+		return all[0]
+	}
+	return image.Endpoint{}
+}
+
 // advertised is what this broker tells others of its listeners, with ports that the system chose
 // filled in.
 func (s *Server) advertised(b *config.Broker) []image.Endpoint {

@@ -122,15 +122,6 @@ func (s *Server) startController(ctx context.Context, b *config.Broker) error {
 	return s.controller.Start(ctx)
 }
 
-func (s *Server) controllerEndpoint(b *config.Broker) image.Endpoint {
-	for _, e := range s.advertised(b) {
-		if len(b.Endpoints.Controllers) == 0 || b.Endpoints.IsController(e.Name) {
-			return e
-		}
-	}
-	return image.Endpoint{}
-}
-
 func (s *Server) deps(b *config.Broker) handlers.Deps {
 	return handlers.Deps{
 		Logger: s.logger, Clock: s.env.Clock, NodeID: b.NodeID, Image: s.controller.Image, Controller: s.controller,
