@@ -19,7 +19,7 @@ func handleAlterConfigs(d *Deps, r *wire.Request) {
 	passed := kmsg.NewPtrAlterConfigsRequest()
 	passed.Version, passed.ValidateOnly = r.Version, req.ValidateOnly
 	for i, res := range req.Resources {
-		if refused[i] = d.refuseAlter(int8(res.ResourceType), res.ResourceName, false); refused[i] == nil {
+		if refused[i] = d.refuseAlter(int8(res.ResourceType), res.ResourceName); refused[i] == nil {
 			passed.Resources = append(passed.Resources, res)
 		}
 	}
@@ -51,7 +51,7 @@ func handleAlterConfigs(d *Deps, r *wire.Request) {
 
 // refuseAlter is what this broker itself says to a change of a resource's settings: nil if the
 // controller is to decide.
-func (d *Deps) refuseAlter(resource int8, name string, incremental bool) error {
+func (d *Deps) refuseAlter(resource int8, name string) error {
 	switch config.Resource(resource) {
 	case config.ResourceTopic, config.ResourceClientMetrics, config.ResourceGroup:
 		return nil
@@ -60,10 +60,6 @@ func (d *Deps) refuseAlter(resource int8, name string, incremental bool) error {
 			return nil
 		}
 		return d.checkNodeID(name, "Unexpected broker id, expected %d, but received %s")
-	case config.ResourceBrokerLogger:
-		if incremental {
-			return d.checkNodeID(name, "Unexpected broker id, expected %d but received %s")
-		}
 	}
 	return kerror.New(kerr.InvalidRequest, "Unknown resource type %d", resource)
 }

@@ -74,7 +74,7 @@ func (d *Deps) describeResource(img *image.Image, resource config.Resource, name
 		if int32(id) != d.NodeID {
 			return nil, kerror.New(kerr.InvalidRequest, "Unexpected broker id, expected %d but received %s", d.NodeID, name)
 		}
-		return nil, nil // There is one log level for all of the program, which isn't set here.
+		return d.describeLoggers(), nil
 	case config.ResourceClientMetrics:
 		if name == "" {
 			return nil, kerror.New(kerr.InvalidRequest, "Client metrics subscription name must not be empty")

@@ -24,15 +24,23 @@ func handleIncrementalAlterConfigs(d *Deps, r *wire.Request) {
 	refused := make([]error, len(req.Resources))
 	passed := kmsg.NewPtrIncrementalAlterConfigsRequest()
 	passed.Version, passed.ValidateOnly = r.Version, req.ValidateOnly
+	// done are the resources that this broker alone decides on: its log levels (KIP-412).
+	done := make([]bool, len(req.Resources))
 	for i, res := range req.Resources {
-		err := d.refuseAlter(int8(res.ResourceType), res.ResourceName, true)
+		var err error
+		if done[i] = config.Resource(res.ResourceType) == config.ResourceBrokerLogger; !done[i] {
+			err = d.refuseAlter(int8(res.ResourceType), res.ResourceName)
+		}
 		if err == nil && times[resource{res.ResourceType, res.ResourceName}] > 1 {
 			err = kerror.New(kerr.InvalidRequest, "Each resource must appear at most once.")
 		}
 		if err == nil && config.Resource(res.ResourceType) == config.ResourceTopic && res.ResourceName == "" {
 			err = kerror.New(kerr.InvalidRequest, "Default topic resources are not allowed.")
 		}
-		if refused[i] = err; err == nil {
+		if err == nil && done[i] {
+			err = d.alterLoggers(res.ResourceName, res.Configs, req.ValidateOnly)
+		}
+		if refused[i] = err; err == nil && !done[i] {
 			passed.Resources = append(passed.Resources, res)
 		}
 	}
@@ -47,11 +55,11 @@ func handleIncrementalAlterConfigs(d *Deps, r *wire.Request) {
 	out := kmsg.NewPtrIncrementalAlterConfigsResponse()
 	for i, res := range req.Resources {
 		err := refused[i]
-		if err == nil && len(answers) > 0 {
+		if err == nil && !done[i] && len(answers) > 0 {
 			out.Resources, answers = append(out.Resources, answers[0]), answers[1:]
 			continue
 		}
-		if err == nil {
+		if err == nil && !done[i] {
 			err = failure
 		}
 		a := kmsg.NewIncrementalAlterConfigsResponseResource()
