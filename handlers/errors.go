@@ -9,11 +9,18 @@ import (
 )
 
 // codeOf is the code to answer for err. What carries none is a bug or a broken promise: it is
-// logged, with what was being done, and answered as UNKNOWN_SERVER_ERROR.
+// logged, with what was being done, and answered as UNKNOWN_SERVER_ERROR. Where a package answers that on
+// purpose, as Kafka does for a batch that can't be unpacked, the client is to blame, which an operator
+// needn't read about at the rate of its requests.
 func (d *Deps) codeOf(err error, doing string, args ...any) int16 {
 	code := kerror.CodeOf(err)
 	if code == kerr.UnknownServerError.Code {
-		d.Logger.Error("unexpected error", append([]any{"doing", doing, "error", err}, args...)...)
+		args = append([]any{"doing", doing, "error", err}, args...)
+		if errors.Is(err, kerr.UnknownServerError) {
+			d.Logger.Debug("request failed", args...)
+		} else {
+			d.Logger.Error("unexpected error", args...)
+		}
 	}
 	return code
 }
