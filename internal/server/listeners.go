@@ -19,6 +19,13 @@ var securityProtocols = map[string]int16{config.Plaintext: 0, config.SSL: 1, con
 // listeners turns the configured listeners into the transport's.
 func listeners(b *config.Broker) ([]wire.Listener, error) {
 	var out []wire.Listener
+	// Kafka counts the controller's connections apart: a broker's only listener is protected from no other.
+	brokerListeners := 0
+	for _, e := range b.Endpoints.Listeners {
+		if !b.Endpoints.IsController(e.Name) {
+			brokerListeners++
+		}
+	}
 	for _, e := range b.Endpoints.Listeners {
 		if e.SecurityProtocol != config.Plaintext {
 			return nil, fmt.Errorf("listeners: %s uses %s, which this version doesn't serve; only PLAINTEXT is", e.Name, e.SecurityProtocol)
@@ -29,7 +36,7 @@ func listeners(b *config.Broker) ([]wire.Listener, error) {
 		}
 		out = append(out, wire.Listener{
 			Name: e.Name, SecurityProtocol: e.SecurityProtocol, Address: e.Address(), Role: role,
-			Protected: role == wire.RoleController || e.Name == b.Endpoints.InterBroker && len(b.Endpoints.Listeners) > 1,
+			Protected: role == wire.RoleController || e.Name == b.Endpoints.InterBroker && brokerListeners > 1,
 		})
 	}
 	return out, nil
