@@ -58,23 +58,36 @@ func startBroker(t *testing.T, properties string) *harness.Broker {
 	return b
 }
 
-// good starts the client that behaves and returns what checks it.
-func good(t *testing.T, b *harness.Broker) (stop func()) {
+// watched is the client that behaves.
+type watched struct{ *goodClient }
+
+// good starts the client that behaves.
+func good(t *testing.T, b *harness.Broker) watched {
 	t.Helper()
 	g, err := startGood(t.Context(), b.Address)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return func() {
-		t.Helper()
-		s, err := g.stop()
-		t.Log(s)
-		if err != nil {
-			t.Error(err)
-		}
-		if s.disconnects > 0 || s.longest > maxAckTime || s.p99 > goodP99 {
-			t.Errorf("the good client noticed the attack (at most %s, %s for 99 of 100, and no disconnects are fine)", maxAckTime, goodP99)
-		}
+	return watched{g}
+}
+
+// work waits until the client got n more records of a partition through.
+func (w watched) work(t *testing.T, n int64) {
+	t.Helper()
+	until := w.consumed[0].Load() + n
+	await(t, "the good client works", func() bool { return w.consumed[0].Load() >= until })
+}
+
+// check ends the client and fails the test if it noticed anything.
+func (w watched) check(t *testing.T) {
+	t.Helper()
+	s, err := w.stop()
+	t.Log(s)
+	if err != nil {
+		t.Error(err)
+	}
+	if s.disconnects > 0 || s.longest > maxAckTime || s.p99 > goodP99 {
+		t.Errorf("the good client noticed the attack (at most %s, %s for 99 of 100, and no disconnects are fine)", maxAckTime, goodP99)
 	}
 }
 
@@ -120,8 +133,10 @@ func admin(t *testing.T, b *harness.Broker, do func(ctx context.Context, client 
 var apiVersionsRequest = []byte{0, 0, 0, 10, 0, 18, 0, 0, 0, 0, 0, 1, 0xff, 0xff}
 
 // roundTrip asks for ApiVersions and tells whether it was answered.
-func roundTrip(c net.Conn) error {
-	if err := c.SetDeadline(time.Now().Add(5 * time.Second)); err != nil {
+func roundTrip(c net.Conn) error { return roundTripIn(c, 5*time.Second) }
+
+func roundTripIn(c net.Conn, timeout time.Duration) error {
+	if err := c.SetDeadline(time.Now().Add(timeout)); err != nil {
 		return err
 	}
 	if _, err := c.Write(apiVersionsRequest); err != nil {

@@ -40,7 +40,7 @@ const (
 func TestFrames(t *testing.T) {
 	t.Logf("-frames %d -seed %d", *frames, *seed)
 	b := startBroker(t, "")
-	stop := good(t, b)
+	client := good(t, b)
 	topics := []string{"hostile-0", "hostile-1", "hostile-2"}
 	ids := [][16]byte{{}}
 	var apis []served
@@ -96,5 +96,5 @@ func TestFrames(t *testing.T) {
 	if u.PeakBytes > maxPeakBytes {
 		t.Errorf("the broker took %d MiB, more than %d", u.PeakBytes>>20, maxPeakBytes>>20)
 	}
-	stop()
+	client.check(t)
 }
