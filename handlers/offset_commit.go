@@ -14,37 +14,36 @@ import (
 //	7    static members (KIP-345)
 //	9    groups of the consumer protocol (KIP-848)
 //	10   topic ids instead of names (KIP-848)
+//
+// As in Kafka's response, what the metadata refuses comes before what the coordinator answers.
 func handleOffsetCommit(d *Deps, r *wire.Request) {
 	req := *r.Body.(*kmsg.OffsetCommitRequest)
 	m := d.Image()
 	resp := kmsg.NewPtrOffsetCommitResponse()
+	resp.Version = r.Version
 	known := req.Topics[:0:0]
-	// codes are where the coordinator's answers belong, in the order in which it is asked.
-	var codes []*int16
 	for _, t := range req.Topics {
 		topic, code := commitTopic(m, r.Version, t)
-		rt := kmsg.NewOffsetCommitResponseTopic()
-		rt.Topic, rt.TopicID = t.Topic, t.TopicID
-		rt.Partitions = make([]kmsg.OffsetCommitResponseTopicPartition, len(t.Partitions))
 		asked := t
 		asked.Partitions = nil
-		for i, p := range t.Partitions {
-			rt.Partitions[i].Partition = p.Partition
-			switch {
-			case topic == nil:
-				rt.Partitions[i].ErrorCode = code
-			case topic.Partition(p.Partition) == nil:
-				rt.Partitions[i].ErrorCode = kerr.UnknownTopicOrPartition.Code
-			default:
+		refused := kmsg.NewOffsetCommitResponseTopic()
+		refused.Topic, refused.TopicID = t.Topic, t.TopicID
+		for _, p := range t.Partitions {
+			if topic != nil && topic.Partition(p.Partition) != nil {
 				asked.Partitions = append(asked.Partitions, p)
-				codes = append(codes, &rt.Partitions[i].ErrorCode)
+				continue
 			}
+			rp := kmsg.NewOffsetCommitResponseTopicPartition()
+			rp.Partition, rp.ErrorCode = p.Partition, code
+			refused.Partitions = append(refused.Partitions, rp)
+		}
+		if len(refused.Partitions) > 0 {
+			mergeCommitted(resp, refused)
 		}
 		if len(asked.Partitions) > 0 {
 			asked.Topic, asked.TopicID = topic.Name, topic.ID
 			known = append(known, asked)
 		}
-		resp.Topics = append(resp.Topics, rt)
 	}
 	if len(known) == 0 {
 		r.Reply(resp)
@@ -52,20 +51,36 @@ func handleOffsetCommit(d *Deps, r *wire.Request) {
 	}
 	req.Topics = known
 	toGroups(d, r, &req, func(answer *kmsg.OffsetCommitResponse) kmsg.Response {
+		if len(resp.Topics) == 0 {
+			return answer
+		}
 		for _, t := range answer.Topics {
-			for _, p := range t.Partitions {
-				*codes[0] = p.ErrorCode
-				codes = codes[1:]
-			}
+			mergeCommitted(resp, t)
 		}
 		return resp
 	})
 }
 
-// commitTopic resolves a topic of the request; the code is why it can't be.
-func commitTopic(m *image.Image, version int16, t kmsg.OffsetCommitRequestTopic) (*image.Topic, int16) {
-	if version >= 10 {
-		return m.TopicByID(t.TopicID), kerr.UnknownTopicID.Code
+// mergeCommitted adds a topic's partitions to those that the response has of it.
+func mergeCommitted(resp *kmsg.OffsetCommitResponse, t kmsg.OffsetCommitResponseTopic) {
+	for i := range resp.Topics {
+		have := &resp.Topics[i]
+		if resp.Version >= 10 && have.TopicID == t.TopicID || resp.Version < 10 && have.Topic == t.Topic {
+			have.Partitions = append(have.Partitions, t.Partitions...)
+			return
+		}
 	}
-	return m.Topic(t.Topic), kerr.UnknownTopicOrPartition.Code
+	resp.Topics = append(resp.Topics, t)
+}
+
+// commitTopic resolves a topic of the request; the code is why its partitions are refused that
+// don't exist.
+func commitTopic(m *image.Image, version int16, t kmsg.OffsetCommitRequestTopic) (*image.Topic, int16) {
+	if version < 10 {
+		return m.Topic(t.Topic), kerr.UnknownTopicOrPartition.Code
+	}
+	if topic := m.TopicByID(t.TopicID); topic != nil {
+		return topic, kerr.UnknownTopicOrPartition.Code
+	}
+	return nil, kerr.UnknownTopicID.Code
 }

@@ -7,37 +7,35 @@ import (
 )
 
 // OffsetDelete, version 0: offsets of topics that a group no longer consumes (KIP-496).
+//
+// The coordinator is asked even if nothing is left to delete: whether there is such a group counts
+// more than whether there are such topics. What the metadata refuses comes first in the response.
 func handleOffsetDelete(d *Deps, r *wire.Request) {
 	req := *r.Body.(*kmsg.OffsetDeleteRequest)
 	m := d.Image()
 	resp := kmsg.NewPtrOffsetDeleteResponse()
 	known := req.Topics[:0:0]
-	// codes are where the coordinator's answers belong, in the order in which it is asked.
-	var codes []*int16
 	for _, t := range req.Topics {
 		topic := m.Topic(t.Topic)
-		rt := kmsg.NewOffsetDeleteResponseTopic()
-		rt.Topic = t.Topic
-		rt.Partitions = make([]kmsg.OffsetDeleteResponseTopicPartition, len(t.Partitions))
 		asked := t
 		asked.Partitions = nil
-		for i, p := range t.Partitions {
-			rt.Partitions[i].Partition = p.Partition
-			if topic == nil || topic.Partition(p.Partition) == nil {
-				rt.Partitions[i].ErrorCode = kerr.UnknownTopicOrPartition.Code
+		refused := kmsg.NewOffsetDeleteResponseTopic()
+		refused.Topic = t.Topic
+		for _, p := range t.Partitions {
+			if topic != nil && topic.Partition(p.Partition) != nil {
+				asked.Partitions = append(asked.Partitions, p)
 				continue
 			}
-			asked.Partitions = append(asked.Partitions, p)
-			codes = append(codes, &rt.Partitions[i].ErrorCode)
+			rp := kmsg.NewOffsetDeleteResponseTopicPartition()
+			rp.Partition, rp.ErrorCode = p.Partition, kerr.UnknownTopicOrPartition.Code
+			refused.Partitions = append(refused.Partitions, rp)
+		}
+		if len(refused.Partitions) > 0 {
+			mergeDeleted(resp, refused)
 		}
 		if len(asked.Partitions) > 0 {
 			known = append(known, asked)
 		}
-		resp.Topics = append(resp.Topics, rt)
-	}
-	if len(known) == 0 {
-		r.Reply(resp)
-		return
 	}
 	req.Topics = known
 	toGroups(d, r, &req, func(answer *kmsg.OffsetDeleteResponse) kmsg.Response {
@@ -45,11 +43,19 @@ func handleOffsetDelete(d *Deps, r *wire.Request) {
 			return answer
 		}
 		for _, t := range answer.Topics {
-			for _, p := range t.Partitions {
-				*codes[0] = p.ErrorCode
-				codes = codes[1:]
-			}
+			mergeDeleted(resp, t)
 		}
 		return resp
 	})
+}
+
+// mergeDeleted adds a topic's partitions to those that the response has of it.
+func mergeDeleted(resp *kmsg.OffsetDeleteResponse, t kmsg.OffsetDeleteResponseTopic) {
+	for i := range resp.Topics {
+		if have := &resp.Topics[i]; have.Topic == t.Topic {
+			have.Partitions = append(have.Partitions, t.Partitions...)
+			return
+		}
+	}
+	resp.Topics = append(resp.Topics, t)
 }

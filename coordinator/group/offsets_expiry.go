@@ -48,7 +48,7 @@ func (m *Machine) isExpired(g *classic.Group, topic string, o *offset, now time.
 	if !ok || g.IsSubscribedTo(topic) {
 		return false
 	}
-	if o.expiresAt >= 0 {
+	if o.expiresAt != -1 {
 		return now.UnixMilli() >= o.expiresAt
 	}
 	if perCommit {

@@ -13,19 +13,16 @@ func offsetKey(group, topic string, partition int32) []byte {
 	return offsets.AppendKey(nil, &offsets.OffsetCommitKey{Group: group, Topic: topic, Partition: partition})
 }
 
-// offsetRecord is OffsetCommitValue version 4, as Kafka 4.4 writes it; version 1, the only one that
-// has it, where the client asked for a retention of its own; and version 3 where no topic id is known.
+// offsetRecord is OffsetCommitValue version 4, as Kafka 4.4 writes it, and version 1, the only one
+// that has it, where the client asked for a retention of its own.
 func offsetRecord(group, topic string, partition int32, o *offset) machine.Record {
 	v := offsets.OffsetCommitValue{
 		Offset: o.offset, LeaderEpoch: o.leaderEpoch, Metadata: o.metadata,
 		CommitTimestamp: o.committedAt, ExpireTimestamp: o.expiresAt, TopicID: o.topicID,
 	}
 	version := int16(4)
-	switch {
-	case o.expiresAt >= 0:
+	if o.expiresAt != -1 {
 		version = 1
-	case o.topicID == [16]byte{}:
-		version = 3
 	}
 	return machine.Record{Key: offsetKey(group, topic, partition), Value: offsets.AppendValue(nil, &v, version)}
 }

@@ -2,8 +2,8 @@ package classic
 
 import "github.com/twmb/franz-go/pkg/kmsg"
 
-// Describe is the group's row of a DescribeGroups response. What members say and own is told of a
-// stable group only.
+// Describe is the group's row of a DescribeGroups response. What members say is told of a stable
+// group only; what they own also while they rebalance, until the next assignment.
 func (g *Group) Describe() kmsg.DescribeGroupsResponseGroup {
 	d := kmsg.NewDescribeGroupsResponseGroup()
 	d.Group = g.ID
@@ -17,9 +17,9 @@ func (g *Group) Describe() kmsg.DescribeGroupsResponseGroup {
 		dm := kmsg.NewDescribeGroupsResponseGroupMember()
 		dm.MemberID, dm.InstanceID = m.ID, m.InstanceID
 		dm.ClientID, dm.ClientHost = m.ClientID, m.ClientHost
-		dm.ProtocolMetadata, dm.MemberAssignment = []byte{}, []byte{}
+		dm.ProtocolMetadata, dm.MemberAssignment = []byte{}, m.Assignment
 		if stable {
-			dm.ProtocolMetadata, dm.MemberAssignment = m.metadata(deref(g.protocol)), m.Assignment
+			dm.ProtocolMetadata = m.metadata(deref(g.protocol))
 		}
 		d.Members = append(d.Members, dm)
 	}

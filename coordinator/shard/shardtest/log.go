@@ -3,6 +3,7 @@
 package shardtest
 
 import (
+	"slices"
 	"sync"
 
 	"github.com/ottla/ottla/log/batch"
@@ -156,4 +157,11 @@ func (l *Log) Lead(leaderEpoch int32) {
 	for _, w := range lost {
 		w.f(kerr.NotLeaderForPartition)
 	}
+}
+
+// Batches is a copy of all that was appended.
+func (l *Log) Batches() []byte {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Concat(l.batches...)
 }
