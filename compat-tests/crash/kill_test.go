@@ -1,0 +1,94 @@
+package crash
+
+import (
+	"context"
+	"flag"
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kversion"
+)
+
+var (
+	rounds = flag.Int("rounds", environmentRounds(6), "how often the broker is ended in each test")
+	seed   = flag.Uint64("seed", uint64(time.Now().UnixNano()), "seed of the random choices")
+)
+
+// environmentRounds is OTTLA_CRASH_ROUNDS.
+func environmentRounds(otherwise int) int {
+	n, err := strconv.Atoi(os.Getenv("OTTLA_CRASH_ROUNDS"))
+	if err != nil {
+		return otherwise
+	}
+	return n
+}
+
+// endUnderLoad ends the broker at random moments while producers and a committer work, starts it again at once, and checks that
+// nothing that was acknowledged is lost, doubled or out of order.
+func endUnderLoad(t *testing.T, end func(*node)) {
+	t.Logf("-rounds %d -seed %d", *rounds, *seed)
+	r := rand.New(rand.NewPCG(*seed, 0))
+	const topic, partitions = "load", 3
+	n := startNode(t, "log.segment.bytes=1048576\n") // Several segments, so that recovery has some to skip.
+	createTopic(t, newClient(t, n), topic, partitions, nil)
+	loaders := []*loader{
+		newLoader(t, n, 1, topic, partitions, kgo.NoCompression()),
+		newLoader(t, n, 2, topic, partitions, kgo.Lz4Compression()),
+	}
+	// Versions that name topics, not their ids.
+	c := &committer{client: newClient(t, n, kgo.MaxVersions(kversion.V3_0_0())), group: "commits", topic: topic}
+	stop := together(t.Context(), loaders[0].run, loaders[1].run, c.run)
+	stopped := false
+	defer func() {
+		if !stopped {
+			stop()
+		}
+	}()
+	for round := range *rounds {
+		// The moment is to be random; nothing has to have happened by then.
+		<-time.After(time.Duration(100+r.IntN(700)) * time.Millisecond)
+		acked := c.acked.Load()
+		end(n)
+		took := n.restart()
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		offset, err := c.committed(ctx)
+		cancel()
+		if tried := c.tried.Load(); err != nil || offset < acked || offset > tried {
+			t.Errorf("round %d: offset %d is committed (%v), want %d to %d", round, offset, err, acked, tried)
+		}
+		t.Logf("round %d: restarted in %s; %d and %d records acknowledged, offset %d committed", round, took.Round(time.Millisecond),
+			loaders[0].total(), loaders[1].total(), offset)
+		for _, l := range loaders {
+			if err := l.failed(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	stop()
+	stopped = true
+	for _, l := range loaders {
+		if err := l.failed(); err != nil {
+			t.Fatal(err)
+		}
+		if l.total() == 0 {
+			t.Fatal("nothing was acknowledged")
+		}
+	}
+	if c.acked.Load() == 0 {
+		t.Error("no commit was acknowledged")
+	}
+	checkLoad(t, n, topic, partitions, loaders)
+	n.kill()
+	n.restart()
+	checkLoad(t, n, topic, partitions, loaders)
+}
+
+// TestKill ends the broker by kill -9.
+func TestKill(t *testing.T) { endUnderLoad(t, (*node).kill) }
+
+// TestTerm ends the broker by SIGTERM.
+func TestTerm(t *testing.T) { endUnderLoad(t, (*node).term) }
