@@ -272,6 +272,16 @@ func (b *bench) request(cmd string, a args) (kmsg.Request, error) {
 	case "appends-work":
 		b.FailAppends = nil
 		return nil, nil
+	case "log": // what was logged since the last time
+		for _, n := range b.Notes {
+			line := n.Level.String() + " " + n.Message
+			for i := 0; i < len(n.Args); i += 2 {
+				line += fmt.Sprintf(" %v=%v", n.Args[i], n.Args[i+1])
+			}
+			fmt.Fprintln(&b.out, line)
+		}
+		b.Notes = nil
+		return nil, nil
 	case "topic-deleted":
 		b.Post(&group.TopicsDeleted{Topics: []string{a["topic"]}})
 		return nil, nil

@@ -59,6 +59,9 @@ func (g *Group) expireJoin(now time.Time, r *machine.Result) {
 	g.completeJoin(now, r)
 }
 
+// minRejoinWait bounds how often a group looks again for static members that don't rejoin.
+const minRejoinWait = time.Second
+
 // completeJoin ends the join phase: who hasn't rejoined is out (static members stay), the next
 // generation begins and its members are told of it.
 func (g *Group) completeJoin(now time.Time, r *machine.Result) {
@@ -71,9 +74,10 @@ func (g *Group) completeJoin(now time.Time, r *machine.Result) {
 		}
 	}
 	if !g.electJoinedLeader() && len(g.members) > 0 {
-		// Static members only, none of which is here: wait until their sessions end.
+		// Static members only, none of which is here: wait until their sessions end. The floor is for members
+		// that ask for no rebalance timeout; this would go round and round.
 		r.Warn("Group could not complete its rebalance because no member rejoined.", "group", g.ID)
-		r.SetTimer(g.joinKey(), g.rebalanceTimeout())
+		r.SetTimer(g.joinKey(), max(g.rebalanceTimeout(), minRejoinWait))
 		return
 	}
 	if len(g.members) == 0 {

@@ -17,6 +17,8 @@ type Bench struct {
 	// Replies are the answers by call; Failed the errors of calls whose records could not be appended.
 	Replies map[machine.Call]any
 	Failed  map[machine.Call]error
+	// Notes are the lines for the log so far.
+	Notes []machine.Note
 	// OnReply, if set, sees each reply as it is made.
 	OnReply func(call machine.Call, response any)
 	// FailAppends makes appends fail with this error while it is set.
@@ -83,6 +85,7 @@ func (b *Bench) Timers() []machine.TimerKey { return slices.Clone(b.order) }
 
 func (b *Bench) execute(call machine.Call, r machine.Result) {
 	for {
+		b.Notes = append(b.Notes, r.Notes...)
 		if len(r.Records) == 0 {
 			b.effects(r)
 			return
