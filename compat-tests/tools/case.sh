@@ -34,7 +34,7 @@ normalise() {
 	local address=${BOOTSTRAP//./\\.}
 	sed -E -e '/^[[:space:]]+at |^[[:space:]]*\.\.\. [0-9]+ more/d' \
 		-e "s#$P#P#g; s#$WORK#WORK#g; s#(localhost|127\\.0\\.0\\.1):[0-9]+#HOST:PORT#g; s#/?127\\.0\\.0\\.1#HOST#g" \
-		-e 's#(PLAINTEXT://)[^/:, ]+:[0-9]+#\1HOST:PORT#g; s#HOST:PORT +#HOST:PORT #' \
+		-e 's#\b[A-Z]+://HOST:PORT#LISTENER://HOST:PORT#g; s#HOST:PORT +#HOST:PORT #' \
 		-e 's#[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}#UUID#g; s#(TopicId|Cluster ID|ClusterId|Directory|directoryId): +[A-Za-z0-9_-]{22}#\1: ID#g' \
 		-e 's#[0-9]{4}-[0-9]{2}-[0-9]{2}([T ])[0-9:]{8}([.,:][0-9]+)?(Z|\+[0-9:]+)?#TIME#g; s#\b1[0-9]{12}\b#TIME#g' \
 		-e 's#(directoryId": )"[^"]*"#\1"ID"#g; s#^([0-9]+[[:space:]]+)[A-Za-z0-9_-]{22}[[:space:]]#\1ID #' \

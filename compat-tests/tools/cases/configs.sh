@@ -23,7 +23,7 @@ t configs-broker-read-only 1 kafka-configs --alter --entity-type brokers --entit
 t configs-broker-unknown 0 kafka-configs --describe --entity-type brokers --entity-name 999
 # Only the names: what a start-up file sets differs, and the values are compared by ../diff.
 NAMES=1 t configs-broker-describe-all 0 kafka-configs --describe --all --entity-type brokers --entity-name 1
-KEEP='root|Dynamic' t configs-broker-loggers 0 kafka-configs --describe --entity-type broker-loggers --entity-name 1
+KEEP='root|Dynamic' NAMES=1 t configs-broker-loggers 0 kafka-configs --describe --entity-type broker-loggers --entity-name 1
 t configs-client-metrics-alter 0 kafka-configs --alter --entity-type client-metrics --entity-name "$P-cm" --add-config 'interval.ms=30000,metrics=[org.apache.kafka.]'
 t configs-client-metrics-describe 0 kafka-configs --describe --entity-type client-metrics --entity-name "$P-cm"
 t configs-client-metrics-unknown-key 1 kafka-configs --alter --entity-type client-metrics --entity-name "$P-cm" --add-config nonsense=1

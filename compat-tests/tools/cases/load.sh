@@ -16,3 +16,4 @@ directory=$(sed -n 's/.*"logDir":"\([^"]*\)".*/\1/p' "$WORK/segments-log-dirs.ra
 base=$directory/00000000000000000000
 KEEP='^Dumping|ismatch|not found|out of order|rror|xception|isvalid: false' t segments-dump-log 0 kafka-dump-log --deep-iteration --files "$base.log"
 KEEP='^Dumping|ismatch|not found|out of order|rror|xception' t segments-dump-indexes 0 kafka-dump-log --files "$base.index,$base.timeindex"
+t segments-index-check 0 kafka-dump-log --index-sanity-check --files "$base.index,$base.timeindex"

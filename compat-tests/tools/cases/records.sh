@@ -35,5 +35,4 @@ directory=$(sed -n 's/.*"logDir":"\([^"]*\)".*/\1/p' "$WORK/log-dirs.raw")/$T-0
 base=00000000000000000000
 t dump-log 0 kafka-dump-log --files "$directory/$base.log"
 t dump-log-deep 0 kafka-dump-log --deep-iteration --print-data-log --files "$directory/$base.log"
-t dump-log-index-check 0 kafka-dump-log --index-sanity-check --files "$directory/$base.index"
 NUMBERS=1 t transactions-describe-producers 0 kafka-transactions describe-producers --topic "$T" --partition 0
