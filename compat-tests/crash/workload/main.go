@@ -1,11 +1,13 @@
-// Command workload BOOTSTRAP writes what a broker writes most kinds of files for: all codecs, idempotent and plain producers, compacted,
-// recompressed and append-time topics, several segments, and a group's commits. It ends with an error if anything fails.
+// Command workload [-create] BOOTSTRAP writes what a broker writes most kinds of files for: all codecs, idempotent and plain producers, compacted,
+// recompressed and append-time topics, several segments, and a group's commits. Topics that exist are used. It ends with an error if anything
+// fails. With -create it makes the topics only.
 package main
 
 import (
 	"bytes"
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"time"
@@ -46,19 +48,34 @@ func topics() []topic {
 }
 
 func main() {
-	if len(os.Args) != 2 {
-		fmt.Fprintln(os.Stderr, "usage: workload BOOTSTRAP")
+	createOnly := flag.Bool("create", false, "create the topics and write nothing")
+	flag.Parse()
+	if flag.NArg() != 1 {
+		fmt.Fprintln(os.Stderr, "usage: workload [-create] BOOTSTRAP")
 		os.Exit(2)
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
-	if err := run(ctx, os.Args[1]); err != nil {
+	if err := run(ctx, flag.Arg(0), *createOnly); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, bootstrap string) error {
+func run(ctx context.Context, bootstrap string, createOnly bool) error {
+	if createOnly {
+		client, err := kgo.NewClient(kgo.SeedBrokers(bootstrap))
+		if err != nil {
+			return err
+		}
+		defer client.Close()
+		for _, t := range topics() {
+			if err := create(ctx, client, t); err != nil {
+				return fmt.Errorf("%s: %w", t.name, err)
+			}
+		}
+		return nil
+	}
 	for _, t := range topics() {
 		if err := write(ctx, bootstrap, t); err != nil {
 			return fmt.Errorf("%s: %w", t.name, err)
@@ -112,7 +129,10 @@ func create(ctx context.Context, client *kgo.Client, t topic) error {
 	if err != nil {
 		return err
 	}
-	return kerr.ErrorForCode(resp.Topics[0].ErrorCode)
+	if err := kerr.ErrorForCode(resp.Topics[0].ErrorCode); err != nil && !errors.Is(err, kerr.TopicAlreadyExists) {
+		return err
+	}
+	return nil
 }
 
 // consume reads everything in a group, with a commit after each poll.
