@@ -73,6 +73,10 @@ type Controller struct {
 	dead     chan struct{}
 	deadOnce sync.Once
 	err      error
+
+	closeOnce sync.Once
+	// closeErr is what the first Close returned.
+	closeErr error
 }
 
 // New returns a controller that isn't started yet.
@@ -114,8 +118,14 @@ func (c *Controller) Start(ctx context.Context) error {
 	return errors.Join(err, c.Close())
 }
 
-// Close stops raft and waits for all goroutines. Requests that wait are answered NOT_CONTROLLER.
+// Close stops raft and waits for all goroutines. Requests that wait are answered NOT_CONTROLLER. It may be
+// called again, also after a Start that failed.
 func (c *Controller) Close() error {
+	c.closeOnce.Do(func() { c.closeErr = c.close() })
+	return c.closeErr
+}
+
+func (c *Controller) close() error {
 	c.kill(errClosed)
 	if c.raft == nil {
 		return nil

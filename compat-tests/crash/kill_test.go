@@ -6,9 +6,11 @@ import (
 	"math/rand/v2"
 	"os"
 	"strconv"
+	"syscall"
 	"testing"
 	"time"
 
+	"github.com/ottla/ottla/compat-tests/harness"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kversion"
 )
@@ -92,3 +94,35 @@ func TestKill(t *testing.T) { endUnderLoad(t, (*node).kill) }
 
 // TestTerm ends the broker by SIGTERM.
 func TestTerm(t *testing.T) { endUnderLoad(t, (*node).term) }
+
+// TestTermWhileStarting ends the broker by SIGTERM at different moments of its start, which is an orderly stop like any other,
+// and by kill -9; the start after it finds all.
+func TestTermWhileStarting(t *testing.T) {
+	n := startNode(t, "")
+	client := newClient(t, n)
+	createTopic(t, client, "kept", 4, nil)
+	for p := range int32(4) {
+		if err := client.ProduceSync(t.Context(), &kgo.Record{Topic: "kept", Partition: p, Value: load(1, p, 0)}).FirstErr(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	n.term()
+	for i := range 40 {
+		signal := syscall.SIGTERM
+		if i%4 == 3 {
+			signal = syscall.SIGKILL
+		}
+		state, err := harness.Interrupt(n.options, time.Duration(i)*2*time.Millisecond, signal)
+		// Before the broker has a handler for it, SIGTERM ends it as it ends any process.
+		if ws := state.Sys().(syscall.WaitStatus); err != nil || ws.ExitStatus() != 0 && !ws.Signaled() {
+			t.Errorf("ended by %v after %d ms: %v (%v)", signal, 2*i, state, err)
+		}
+		n.checkLog()
+	}
+	n.restart()
+	found := 0
+	readAll(t, n, func(*kgo.Record) { found++ }, map[string]int32{"kept": 4})
+	if found != 4 {
+		t.Errorf("%d records, want 4", found)
+	}
+}

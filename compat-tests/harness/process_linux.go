@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 	"unsafe"
 )
 
@@ -100,6 +101,31 @@ func Restart(ctx context.Context, o Options, ended *Broker) (*Broker, error) {
 		return nil, err
 	}
 	return launch(ctx, exec.Command(bin, "serve", "-c", filepath.Join(o.Dir, "server.properties")), ended.Address, o.Dir)
+}
+
+// Interrupt starts Ottla as Restart does, sends it a signal after a while, whether or not it is ready, and waits for its
+// end. Its output is put into broker.log.
+func Interrupt(o Options, after time.Duration, signal syscall.Signal) (*os.ProcessState, error) {
+	bin, err := filepath.Abs(o.Bin)
+	if err != nil {
+		return nil, err
+	}
+	logFile, err := os.Create(filepath.Join(o.Dir, "broker.log"))
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = logFile.Close() }()
+	cmd := exec.Command(bin, "serve", "-c", filepath.Join(o.Dir, "server.properties"))
+	cmd.Stdout, cmd.Stderr = logFile, logFile
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	<-time.After(after)
+	err = cmd.Process.Signal(signal)
+	if end := cmd.Wait(); end != nil && cmd.ProcessState == nil {
+		err = errors.Join(err, end)
+	}
+	return cmd.ProcessState, err
 }
 
 // LogComplaints are the lines of the broker's log that no input may cause: errors, panics and what follows them.

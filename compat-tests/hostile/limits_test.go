@@ -58,6 +58,7 @@ func TestOutOfDescriptors(t *testing.T) {
 	if served < limit/2 {
 		t.Errorf("only %d connections were served", served)
 	}
+	client.work(t, 100)
 	all.close()
 	all = nil
 	await(t, "a new connection is served", func() bool {

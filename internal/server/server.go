@@ -134,6 +134,10 @@ func (s *Server) Close(ctx context.Context) error {
 // Run runs a node until ctx ends, then stops it. It returns nil after an orderly stop.
 func Run(ctx context.Context, settings *config.Broker, env Environment, logger *slog.Logger) error {
 	s, err := Start(ctx, settings, env, logger)
+	if err != nil && ctx.Err() != nil {
+		logger.Info("stopped while starting", "error", err)
+		return nil
+	}
 	if err != nil {
 		return err
 	}
