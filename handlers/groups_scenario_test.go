@@ -15,6 +15,7 @@ func groupScenario(p *groupsPlayer) {
 	scenarioStatic(p)
 	scenarioOtherType(p)
 	scenarioAdmin(p)
+	scenarioFindCoordinator(p)
 }
 
 func (p *groupsPlayer) commit(version int16, group, topic string, change func(*kmsg.OffsetCommitRequest)) *kmsg.OffsetCommitResponse {
@@ -418,4 +419,33 @@ func scenarioAdmin(p *groupsPlayer) {
 	del(3)
 	p.fetch(9, simple, "", true)
 	p.describe(5, simple, dynamic)
+}
+
+// scenarioFindCoordinator asks for coordinators of groups, and for what isn't one.
+func scenarioFindCoordinator(p *groupsPlayer) {
+	find := func(version int16, kind int8, keys ...string) {
+		req := kmsg.NewPtrFindCoordinatorRequest()
+		req.CoordinatorType = kind
+		if version >= 4 {
+			req.CoordinatorKeys = keys
+		} else {
+			req.CoordinatorKey = keys[0]
+		}
+		exchangeOf[*kmsg.FindCoordinatorResponse](p, version, req)
+	}
+	for version := int16(0); version <= 6; version++ {
+		find(version, coordinatorGroup, p.group("simple"))
+		find(version, coordinatorGroup, "")
+		if version >= 1 {
+			find(version, 9, "x")
+			find(version, -1, "x")
+		}
+		if version >= 1 {
+			find(version, coordinatorShare, "x")
+		}
+		if version >= 4 {
+			find(version, coordinatorGroup, p.group("simple"), p.group("static"), p.group("simple"))
+			find(version, coordinatorGroup)
+		}
+	}
 }

@@ -92,13 +92,7 @@ func (g *Group) State() State { return g.state }
 // ProtocolType is the group's protocol type, empty if it has none.
 func (g *Group) ProtocolType() string { return deref(g.protocolType) }
 
-// Generation is the current generation.
-func (g *Group) Generation() int32 { return g.generation }
-
-// Members are the members in order of joining; read only.
-func (g *Group) Members() []*Member { return g.members }
-
-// HasAllMembersJoined tells whether the join phase can end.
+// hasAllMembersJoined tells whether the join phase can end.
 func (g *Group) hasAllMembersJoined() bool {
 	return len(g.members) == g.numJoining && len(g.pendingJoin) == 0
 }

@@ -53,7 +53,11 @@ func (g *Group) leave(m kmsg.LeaveGroupRequestMember, r *machine.Result) error {
 	if m.Reason != nil {
 		why = shorten(*m.Reason)
 	}
-	r.Info("Member has left the group.", "group", g.ID, "member", id, "reason", why)
+	var client Client // unknown for an id that was handed out only
+	if member := g.member(id); member != nil {
+		client = Client{ID: member.ClientID, Host: member.ClientHost}
+	}
+	r.Info("Member has left the group.", "group", g.ID, "member", id, "clientId", client.ID, "clientHost", client.Host, "reason", why)
 	g.remove(id, r)
 	return nil
 }

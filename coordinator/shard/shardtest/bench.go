@@ -80,9 +80,6 @@ func (b *Bench) Advance(d time.Duration) {
 	b.Now = end
 }
 
-// Timers are the keys of the timers that are set, in the order they were set.
-func (b *Bench) Timers() []machine.TimerKey { return slices.Clone(b.order) }
-
 func (b *Bench) execute(call machine.Call, r machine.Result) {
 	for {
 		b.Notes = append(b.Notes, r.Notes...)

@@ -22,6 +22,8 @@ type Log struct {
 	waiting       []waiter
 	failures      []error
 	readErr       error
+	// readHold, if set, makes Read wait until it is closed.
+	readHold chan struct{}
 }
 
 type waiter struct {
@@ -64,6 +66,11 @@ func (l *Log) Append(b []byte, leaderEpoch int32) (first, last int64, err error)
 // Read implements shard.Log.
 func (l *Log) Read(offset int64, maxBytes int) ([]byte, error) {
 	l.mu.Lock()
+	if hold := l.readHold; hold != nil {
+		l.mu.Unlock()
+		<-hold
+		l.mu.Lock()
+	}
 	defer l.mu.Unlock()
 	if l.readErr != nil {
 		return nil, l.readErr
@@ -144,6 +151,15 @@ func (l *Log) FailReads(err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.readErr = err
+}
+
+// HoldReads makes reads wait, so that a load goes on until release is called.
+func (l *Log) HoldReads() (release func()) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	hold := make(chan struct{})
+	l.readHold = hold
+	return func() { close(hold) }
 }
 
 // Lead starts a new leader epoch: appends of older ones fail, and so does what waits for the high watermark.
