@@ -232,6 +232,21 @@ func TestClosedController(t *testing.T) {
 	}
 }
 
+// TestStartIsCancelled checks that a Start that was told to stop leaves nothing behind, and that Close may follow it.
+func TestStartIsCancelled(t *testing.T) {
+	c, err := New(testConfig(t, MemoryStores()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if err := c.Start(ctx); err != nil && !errors.Is(err, context.Canceled) {
+		t.Errorf("Start: %v", err)
+	}
+	closeController(t, c)
+	closeController(t, c)
+}
+
 // crashStore passes all writes on and keeps, in disk, what a crash after the first left of them would
 // have left behind.
 type crashStore struct {

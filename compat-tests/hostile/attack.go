@@ -65,6 +65,21 @@ func (a *attacker) run(ctx context.Context, frames int64) error {
 	return ctx.Err()
 }
 
+// once sends one frame on a connection of its own.
+func (a *attacker) once(ctx context.Context, frame []byte) error {
+	c, err := a.dial(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = c.Close() }()
+	a.counts.frames.Add(1)
+	if _, err := c.Write(frame); err != nil {
+		return nil // Closed by the broker, as it may.
+	}
+	_, err = a.answer(c)
+	return err
+}
+
 func (a *attacker) dial(ctx context.Context) (*net.TCPConn, error) {
 	d := net.Dialer{Timeout: 10 * time.Second, LocalAddr: &net.TCPAddr{IP: a.source}}
 	c, err := d.DialContext(ctx, "tcp", a.address)

@@ -69,19 +69,23 @@ func (l *legal) tagged(frame []byte) []byte {
 	return sized(frame)
 }
 
-// swollen claims, at a random place of a legal frame, as many elements as there are bytes after it: the dearest request
-// for its size if the place is an array's count, as the bytes that follow are empty strings and arrays.
+// swollen is swollenAt at a random place.
 func (l *legal) swollen(frame []byte) []byte {
-	at := frameHead + l.rand.IntN(len(frame)-frameHead+1)
+	return l.swollenAt(frame, frameHead+l.rand.IntN(len(frame)-frameHead+1), l.rand.IntN(2) == 0, byte(l.rand.IntN(2)))
+}
+
+// swollenAt claims, at a place of a legal frame, about as many elements as there are bytes after it: the dearest request for its size if
+// the place is an array's count, as the bytes that follow (0 or 1) are empty strings and arrays.
+func (l *legal) swollenAt(frame []byte, at int, flexible bool, filler byte) []byte {
 	n := 16<<10 + l.rand.IntN(256<<10)
 	frame = frame[:at]
 	count := n / (1 + l.rand.IntN(8))
-	if l.rand.IntN(2) == 0 {
-		frame = binary.BigEndian.AppendUint32(frame, uint32(count))
-	} else {
+	if flexible {
 		frame = binary.AppendUvarint(frame, uint64(count))
+	} else {
+		frame = binary.BigEndian.AppendUint32(frame, uint32(count))
 	}
-	return sized(append(frame, bytes.Repeat([]byte{byte(l.rand.IntN(2))}, n)...))
+	return sized(append(frame, bytes.Repeat([]byte{filler}, n)...))
 }
 
 // liar announces a size that isn't the frame's.
