@@ -2,11 +2,12 @@
 # demo.sh: a real file of 100,000 lines and more through Kafka's own console tools. Starts bin/ottla on a free port with a fresh data directory,
 # puts a word list into six partitions, reads it back with two consumers of one group, kills the broker with -9, starts it again and goes
 # on from the committed offsets. Says what it checks and stops at the first thing that is wrong.
-# BOOTSTRAP=HOST:PORT uses that broker instead and leaves out the kill.
+# BOOTSTRAP=HOST:PORT uses that broker instead and leaves out the kill; OTTLA_BIN names another binary.
 set -euo pipefail
 cd "$(dirname "$0")"
 HERE=$PWD ROOT=$(cd .. && pwd)
 . tools/kafka.sh
+OTTLA_BIN=${OTTLA_BIN:-$ROOT/bin/ottla}
 PARTITIONS=6 MORE=1000
 work=$(mktemp -d) broker='' consumers=()
 finish() {
@@ -21,7 +22,7 @@ die() { say "WRONG: $*"; exit 1; }
 tool() { local name=$1; shift; TOOL_LOG=error kafka "$name" --bootstrap-server "$BOOTSTRAP" "$@"; }
 
 start_ottla() {
-	"$ROOT/bin/ottla" serve -o listeners="PLAINTEXT://$BOOTSTRAP" -o advertised.listeners="PLAINTEXT://$BOOTSTRAP" -o log.dirs="$work/data" 2>> "$work/ottla.log" &
+	"$OTTLA_BIN" serve -o listeners="PLAINTEXT://$BOOTSTRAP" -o advertised.listeners="PLAINTEXT://$BOOTSTRAP" -o log.dirs="$work/data" 2>> "$work/ottla.log" &
 	broker=$!
 	for ((i = 0; i < 100; i++)); do
 		if (exec 3<> "/dev/tcp/${BOOTSTRAP%:*}/${BOOTSTRAP#*:}") 2> /dev/null; then return; fi
@@ -74,7 +75,7 @@ kafka_jars
 kill_it=
 if [ -z "${BOOTSTRAP:-}" ]; then
 	kill_it=1
-	[ -x "$ROOT/bin/ottla" ] || { echo "no bin/ottla: make build" >&2; exit 1; }
+	[ -x "$OTTLA_BIN" ] || { echo "no $OTTLA_BIN: make build" >&2; exit 1; }
 	BOOTSTRAP=127.0.0.1:$((20000 + RANDOM % 10000))
 	start_ottla
 	say "ottla runs at $BOOTSTRAP"
