@@ -211,6 +211,13 @@ func TestScripts(t *testing.T) {
 		b := newBench(t, cfg, time.UnixMilli(0), nil)
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
 			if strings.HasPrefix(d.Cmd, "reload") { // a new leader takes over
+				for _, arg := range d.CmdArgs { // with another group.max.size
+					n, err := strconv.Atoi(arg.Vals[0])
+					if err != nil {
+						t.Fatal(err)
+					}
+					cfg.Classic.MaxSize = n
+				}
 				b = newBench(t, cfg, b.Now, b.Records)
 				return b.flush()
 			}
@@ -322,7 +329,7 @@ func (b *bench) request(cmd string, a args) (kmsg.Request, error) {
 	case "leave":
 		req := kmsg.NewPtrLeaveGroupRequest()
 		req.Group = a["group"]
-		req.Members = []kmsg.LeaveGroupRequestMember{{MemberID: a["member"], InstanceID: a.ptr("instance")}}
+		req.Members = []kmsg.LeaveGroupRequestMember{{MemberID: a["member"], InstanceID: a.ptr("instance"), Reason: a.ptr("reason")}}
 		return req, nil
 	case "describe":
 		req := kmsg.NewPtrDescribeGroupsRequest()

@@ -111,6 +111,10 @@ func (a *answers) expect(t *testing.T, want ...string) {
 }
 
 func start(cfg *shard.Config, log *shardtest.Log, epoch int32, m machine.Machine) *shard.Shard {
+	return startOn(cfg, log, epoch, m)
+}
+
+func startOn(cfg *shard.Config, log shard.Log, epoch int32, m machine.Machine) *shard.Shard {
 	return shard.New(cfg, 0, epoch, log, m, make(chan struct{}, cfg.ConcurrentLoads))
 }
 

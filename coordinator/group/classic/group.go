@@ -66,7 +66,7 @@ type Group struct {
 	// numJoining counts members with a parked JoinGroup.
 	numJoining int
 	// pendingJoin are ids that were handed out with MEMBER_ID_REQUIRED and haven't come back.
-	pendingJoin []string
+	pendingJoin map[string]struct{}
 	// pendingSync are members that haven't sent SyncGroup in this generation.
 	pendingSync map[string]struct{}
 	// initial is set while the delay of an empty group's first rebalance runs.
@@ -83,7 +83,7 @@ type initialDelay struct {
 
 // New returns an empty group that exists only through offsets or a record that Apply will bring.
 func New(id string, cfg *Config) *Group {
-	return &Group{ID: id, cfg: cfg, state: Empty, stateSince: -1}
+	return &Group{ID: id, cfg: cfg, state: Empty, stateSince: -1, pendingJoin: map[string]struct{}{}}
 }
 
 // State is the group's state.
@@ -117,7 +117,10 @@ func (g *Group) staticMember(instanceID string) *Member {
 
 func (g *Group) isLeader(id string) bool { return g.leader != nil && *g.leader == id }
 
-func (g *Group) isPending(id string) bool { return slices.Contains(g.pendingJoin, id) }
+func (g *Group) isPending(id string) bool {
+	_, ok := g.pendingJoin[id]
+	return ok
+}
 
 // add takes m as a member whose JoinGroup is parked.
 func (g *Group) add(m *Member, join machine.Call) {
@@ -145,9 +148,7 @@ func (g *Group) park(m *Member, join machine.Call) {
 	m.join = join
 }
 
-func (g *Group) removePending(id string) {
-	g.pendingJoin = slices.DeleteFunc(g.pendingJoin, func(p string) bool { return p == id })
-}
+func (g *Group) removePending(id string) { delete(g.pendingJoin, id) }
 
 // remove forgets a member or an id that was handed out. Requests of the member that are still
 // parked are answered UNKNOWN_MEMBER_ID, so that a client that lives joins anew.

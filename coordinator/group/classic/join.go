@@ -64,7 +64,7 @@ func (g *Group) joinUnknown(now time.Time, call machine.Call, client Client, req
 	// KIP-394: a client that would never use its id leaves a ghost in the group, so the id is handed
 	// out first.
 	if req.Version >= 4 {
-		g.pendingJoin = append(g.pendingJoin, id)
+		g.pendingJoin[id] = struct{}{}
 		r.SetTimer(g.sessionKey(id), millis(req.SessionTimeoutMillis))
 		r.Reply(call, joinError(id, kerr.MemberIDRequired))
 		return
