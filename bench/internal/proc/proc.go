@@ -1,0 +1,113 @@
+// Package proc reads what a process has used, from Linux's /proc.
+package proc
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// tick is the unit of the times in /proc/PID/stat: USER_HZ, 100 on every Linux port that Go has.
+const tick = time.Second / 100
+
+// Usage is what a process has used since its start.
+type Usage struct {
+	CPU time.Duration // user and system, to 10 ms
+	// Switches counts context switches of the threads that live; voluntary and not.
+	Switches int64
+	RSS      int64 // resident bytes
+	Anon     int64 // resident bytes that no file backs
+}
+
+// Read reads the usage of a process.
+func Read(pid int) (Usage, error) {
+	dir := filepath.Join("/proc", strconv.Itoa(pid))
+	stat, err := os.ReadFile(filepath.Join(dir, "stat"))
+	if err != nil {
+		return Usage{}, err
+	}
+	cpu, err := parseStat(stat)
+	if err != nil {
+		return Usage{}, fmt.Errorf("%s: %w", dir, err)
+	}
+	u := Usage{CPU: cpu}
+	status, err := os.ReadFile(filepath.Join(dir, "status"))
+	if err != nil {
+		return Usage{}, err
+	}
+	u.RSS, u.Anon = field(status, "VmRSS:")<<10, field(status, "RssAnon:")<<10
+	tasks, err := filepath.Glob(filepath.Join(dir, "task", "*", "status"))
+	if err != nil {
+		return Usage{}, err
+	}
+	for _, t := range tasks {
+		if status, err := os.ReadFile(t); err == nil { // A thread may end meanwhile.
+			u.Switches += field(status, "voluntary_ctxt_switches:") + field(status, "nonvoluntary_ctxt_switches:")
+		}
+	}
+	return u, nil
+}
+
+// Sub is the use between two readings; sizes are those of u.
+func (u Usage) Sub(before Usage) Usage {
+	u.CPU -= before.CPU
+	u.Switches = max(u.Switches-before.Switches, 0)
+	return u
+}
+
+// parseStat adds utime and stime, the 14th and 15th field. The second is a name in parentheses,
+// which may have blanks.
+func parseStat(b []byte) (time.Duration, error) {
+	f := strings.Fields(string(b[bytes.LastIndexByte(b, ')')+1:]))
+	if len(f) < 13 {
+		return 0, fmt.Errorf("stat has %d fields after the name", len(f))
+	}
+	var sum int64
+	for _, s := range f[11:13] {
+		n, err := strconv.ParseInt(s, 10, 64)
+		if err != nil {
+			return 0, err
+		}
+		sum += n
+	}
+	return time.Duration(sum) * tick, nil
+}
+
+// field is the number after a name at the start of a line, 0 if it isn't there.
+func field(status []byte, name string) int64 {
+	for line := range strings.Lines(string(status)) {
+		if rest, ok := strings.CutPrefix(line, name); ok {
+			if f := strings.Fields(rest); len(f) > 0 {
+				n, _ := strconv.ParseInt(f[0], 10, 64)
+				return n
+			}
+		}
+	}
+	return 0
+}
+
+// LoadAverage is the mean number of runnable tasks over the last minute.
+func LoadAverage() float64 {
+	b, err := os.ReadFile("/proc/loadavg")
+	if err != nil {
+		return 0
+	}
+	first, _, _ := strings.Cut(string(b), " ")
+	v, _ := strconv.ParseFloat(first, 64)
+	return v
+}
+
+// CPUModel names the processor.
+func CPUModel() string {
+	b, _ := os.ReadFile("/proc/cpuinfo")
+	for line := range strings.Lines(string(b)) {
+		if name, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(name) == "model name" {
+			return strings.TrimSpace(value)
+		}
+	}
+	return "unknown"
+}

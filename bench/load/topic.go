@@ -1,0 +1,116 @@
+package load
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kmsg"
+)
+
+// Versions of requests that Kafka 2.8 and later have, with topic names rather than ids.
+const (
+	createTopicsVersion = 5
+	deleteTopicsVersion = 5
+	metadataVersion     = 9
+	listOffsetsVersion  = 6
+)
+
+// CreateTopic creates a topic with one replica a partition and waits until it has leaders.
+func CreateTopic(address, name string, partitions int) error {
+	c, err := dial(address)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	req := kmsg.NewPtrCreateTopicsRequest()
+	req.Version, req.TimeoutMillis = createTopicsVersion, 30_000
+	t := kmsg.NewCreateTopicsRequestTopic()
+	t.Topic, t.NumPartitions, t.ReplicationFactor = name, int32(partitions), 1
+	// Deleted data must leave the disk soon: a run writes many gigabytes.
+	delay := "1000"
+	t.Configs = []kmsg.CreateTopicsRequestTopicConfig{{Name: "file.delete.delay.ms", Value: &delay}}
+	req.Topics = append(req.Topics, t)
+	r, err := c.ask(req)
+	if err != nil {
+		return err
+	}
+	topics := r.(*kmsg.CreateTopicsResponse).Topics
+	if len(topics) != 1 {
+		return fmt.Errorf("%d topics answered", len(topics))
+	}
+	if err := kerr.ErrorForCode(topics[0].ErrorCode); err != nil {
+		return err
+	}
+	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+		ready, err := c.led(name, partitions)
+		if err != nil || ready {
+			return err
+		}
+		if time.Now().After(deadline) {
+			return errors.New("the topic gets no leader")
+		}
+	}
+}
+
+// led says whether all partitions have leaders.
+func (c *conn) led(name string, partitions int) (bool, error) {
+	req := kmsg.NewPtrMetadataRequest()
+	req.Version = metadataVersion
+	req.Topics = []kmsg.MetadataRequestTopic{{Topic: &name}}
+	r, err := c.ask(req)
+	if err != nil {
+		return false, err
+	}
+	resp := r.(*kmsg.MetadataResponse)
+	if len(resp.Topics) != 1 || len(resp.Topics[0].Partitions) != partitions {
+		return false, nil
+	}
+	for _, p := range resp.Topics[0].Partitions {
+		if p.ErrorCode != 0 || p.Leader < 0 {
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
+// DeleteTopic deletes a topic.
+func DeleteTopic(address, name string) error {
+	c, err := dial(address)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	req := kmsg.NewPtrDeleteTopicsRequest()
+	req.Version, req.TimeoutMillis, req.TopicNames = deleteTopicsVersion, 30_000, []string{name}
+	r, err := c.ask(req)
+	if err != nil {
+		return err
+	}
+	for _, t := range r.(*kmsg.DeleteTopicsResponse).Topics {
+		if err := kerr.ErrorForCode(t.ErrorCode); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// endOffset is the offset that the next record of a partition gets.
+func (c *conn) endOffset(name string, partition int32) (int64, error) {
+	req := kmsg.NewPtrListOffsetsRequest()
+	req.Version, req.ReplicaID = listOffsetsVersion, -1
+	p := kmsg.NewListOffsetsRequestTopicPartition()
+	p.Partition, p.Timestamp, p.CurrentLeaderEpoch = partition, -1, -1
+	req.Topics = []kmsg.ListOffsetsRequestTopic{{Topic: name, Partitions: []kmsg.ListOffsetsRequestTopicPartition{p}}}
+	r, err := c.ask(req)
+	if err != nil {
+		return 0, err
+	}
+	resp := r.(*kmsg.ListOffsetsResponse)
+	if len(resp.Topics) != 1 || len(resp.Topics[0].Partitions) != 1 {
+		return 0, errors.New("the partition isn't answered")
+	}
+	got := resp.Topics[0].Partitions[0]
+	return got.Offset, kerr.ErrorForCode(got.ErrorCode)
+}
