@@ -102,10 +102,11 @@ func (n *node) restart() time.Duration {
 	return took
 }
 
+// newClient returns a client that bears a broker's end at any moment: AlwaysRetryEOF since a connection may be accepted just before it.
 func newClient(t *testing.T, n *node, options ...kgo.Opt) *kgo.Client {
 	t.Helper()
 	client, err := kgo.NewClient(append(options, kgo.SeedBrokers(n.Address), kgo.RetryBackoffFn(func(int) time.Duration { return 20 * time.Millisecond }),
-		kgo.RecordPartitioner(kgo.ManualPartitioner()), kgo.MetadataMinAge(20*time.Millisecond))...)
+		kgo.AlwaysRetryEOF(), kgo.RecordPartitioner(kgo.ManualPartitioner()), kgo.MetadataMinAge(20*time.Millisecond))...)
 	if err != nil {
 		t.Fatal(err)
 	}
