@@ -82,12 +82,9 @@ func (s *Server) createTopic(ctx context.Context, t kmsg.CreateTopicsRequestTopi
 	return nil
 }
 
-// dirFailed ends the node when its only log directory failed; with several it goes on without it.
+// dirFailed ends the node when its last log directory failed; with others left it goes on without it.
 func (s *Server) dirFailed(err error) {
-	for _, d := range s.logs.Dirs() {
-		if d.Err == nil {
-			return
-		}
+	if int(s.failedDirs.Add(1)) == len(s.settings.Broker().LogDirs) {
+		s.fail(err)
 	}
-	s.fail(err)
 }

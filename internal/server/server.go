@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/ottla/ottla/controller"
@@ -49,6 +50,9 @@ type Server struct {
 	groups     *service.Groups
 	controller *controller.Controller
 	lifecycle  *lifecycle
+
+	// failedDirs counts the log directories that went offline; each does so once.
+	failedDirs atomic.Int32
 
 	failed   chan struct{}
 	failOnce sync.Once
