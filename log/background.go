@@ -1,15 +1,25 @@
 package commitlog
 
-import "sync"
+import (
+	"sync"
+	"time"
+)
 
 // startTasks starts the periodic work.
 func (m *Manager) startTasks() {
-	m.tasks.every(m.cfg.RetentionCheckInterval, m.checkRetention)
-	m.tasks.every(m.cfg.FlushCheckInterval, m.flushDue)
-	m.tasks.every(m.cfg.RecoveryPointInterval, func() { m.checkpoint(m.checkpointRecoveryPoints) })
-	m.tasks.every(m.cfg.StartOffsetInterval, func() { m.checkpoint(m.checkpointLogStarts) })
-	m.tasks.every(m.cfg.HighWatermarkInterval, func() { m.checkpoint(m.checkpointHighWatermarks) })
-	m.tasks.every(m.cfg.ProducerIDExpirationCheckInterval, func() {
+	every := func(interval time.Duration, f func()) {
+		first := interval
+		if d := m.cfg.InitialTaskDelay; d > 0 {
+			first = min(first, d)
+		}
+		m.tasks.every(first, interval, f)
+	}
+	every(m.cfg.RetentionCheckInterval, m.checkRetention)
+	every(m.cfg.FlushCheckInterval, m.flushDue)
+	every(m.cfg.RecoveryPointInterval, func() { m.checkpoint(m.checkpointRecoveryPoints) })
+	every(m.cfg.StartOffsetInterval, func() { m.checkpoint(m.checkpointLogStarts) })
+	every(m.cfg.HighWatermarkInterval, func() { m.checkpoint(m.checkpointHighWatermarks) })
+	every(m.cfg.ProducerIDExpirationCheckInterval, func() {
 		for _, l := range m.Logs() {
 			l.expireProducers()
 		}

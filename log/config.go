@@ -36,6 +36,9 @@ type Config struct {
 
 	// MaxMessageBytes is max.message.bytes: the largest batch that is accepted.
 	MaxMessageBytes int32
+	// MaxDecompressedBytes is max.decompressed.message.bytes: the largest record of a compressed batch;
+	// zero is Kafka's default.
+	MaxDecompressedBytes int32
 	// CompressionType is compression.type: producer, uncompressed, gzip, snappy, lz4 or zstd.
 	CompressionType string
 	// GzipLevel, LZ4Level and ZstdLevel are compression.gzip.level, .lz4.level and .zstd.level.

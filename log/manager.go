@@ -29,6 +29,9 @@ type ManagerConfig struct {
 	TopicConfig func(topic string) Config
 	// RecoveryThreadsPerDir is num.recovery.threads.per.data.dir; one if less.
 	RecoveryThreadsPerDir int
+	// InitialTaskDelay is log.initial.task.delay.ms: how long after the start periodic work begins, where its
+	// interval is longer; zero waits for the interval.
+	InitialTaskDelay time.Duration
 	// RetentionCheckInterval is log.retention.check.interval.ms; zero is never, as in all of these.
 	RetentionCheckInterval time.Duration
 	// FlushCheckInterval is log.flush.scheduler.interval.ms.
@@ -39,7 +42,7 @@ type ManagerConfig struct {
 	StartOffsetInterval time.Duration
 	// HighWatermarkInterval is replica.high.watermark.checkpoint.interval.ms.
 	HighWatermarkInterval time.Duration
-	// ProducerIDExpiration is producer.id.expiration.ms.
+	// ProducerIDExpiration is producer.id.expiration.ms; SetProducerIDExpiration changes it.
 	ProducerIDExpiration time.Duration
 	// ProducerIDExpirationCheckInterval is producer.id.expiration.check.interval.ms.
 	ProducerIDExpirationCheckInterval time.Duration
@@ -67,6 +70,8 @@ type Manager struct {
 	flusher flusher
 	// brokerEpoch is what the clean shutdown marker will say.
 	brokerEpoch atomic.Int64
+	// expiration is producer.id.expiration.ms in force, as a time.Duration.
+	expiration atomic.Int64
 	// metaMu guards the meta fields of the dirs.
 	metaMu sync.Mutex
 	// calls are the running OnDirFailure calls.
@@ -94,6 +99,7 @@ func Open(ctx context.Context, fs vfs.FS, clk clock.Clock, logger *slog.Logger, 
 		broken: map[topicPartition]error{},
 	}
 	m.brokerEpoch.Store(noBrokerEpoch)
+	m.expiration.Store(int64(cfg.ProducerIDExpiration))
 	if err := m.openDirs(); err != nil {
 		m.closeDirs()
 		m.calls.Wait()
@@ -191,7 +197,10 @@ func (m *Manager) jitter(n int64) int64 {
 }
 
 // producerIDExpiration implements host.
-func (m *Manager) producerIDExpiration() time.Duration { return m.cfg.ProducerIDExpiration }
+func (m *Manager) producerIDExpiration() time.Duration { return time.Duration(m.expiration.Load()) }
+
+// SetProducerIDExpiration changes producer.id.expiration.ms; it counts from the next check on.
+func (m *Manager) SetProducerIDExpiration(d time.Duration) { m.expiration.Store(int64(d)) }
 
 // noLiveDir is the answer when every directory is offline.
 func noLiveDir() error {

@@ -160,6 +160,7 @@ func (l *Log) expireProducers() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.usable() == nil {
+		l.producers.SetExpirationMs(l.host.producerIDExpiration().Milliseconds())
 		l.producers.Expire(l.clk.Now().UnixMilli())
 	}
 }

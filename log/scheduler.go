@@ -49,14 +49,15 @@ func (s *scheduler) after(d time.Duration, f func()) {
 	})
 }
 
-// every runs f again and again, d after its last end. Zero or less is never.
-func (s *scheduler) every(d time.Duration, f func()) {
-	if d <= 0 {
+// every runs f after first, and then again and again, interval after its last end. An interval of zero or
+// less is never.
+func (s *scheduler) every(first, interval time.Duration, f func()) {
+	if interval <= 0 {
 		return
 	}
-	s.after(d, func() {
+	s.after(first, func() {
 		f()
-		s.every(d, f)
+		s.every(interval, interval, f)
 	})
 }
 

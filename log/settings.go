@@ -29,6 +29,8 @@ func newSettings(tp topicPartition, c Config) *settings {
 			AfterMaxMs:      c.TimestampAfterMaxMs,
 			MaxMessageBytes: c.MaxMessageBytes,
 			SegmentBytes:    c.SegmentBytes,
+
+			MaxDecompressedMessageBytes: c.MaxDecompressedBytes,
 		},
 	}
 }

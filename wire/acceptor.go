@@ -3,6 +3,7 @@ package wire
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"syscall"
 	"time"
@@ -16,7 +17,7 @@ const (
 // listen opens a listening socket. SO_REUSEADDR is on, which Go does by itself, so that a
 // restart right after a kill finds the port free. Keep-alive is on so that connections whose peer is gone,
 // or that something on the way dropped, are noticed.
-func listen(address string, receiveBuffer int) (net.Listener, error) {
+func listen(address string, receiveBuffer, backlog int) (net.Listener, error) {
 	lc := net.ListenConfig{KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: 60 * time.Second, Interval: 15 * time.Second, Count: 5}}
 	if receiveBuffer > 0 {
 		// The window's scale is agreed on at connect: the size must be set before.
@@ -28,7 +29,31 @@ func listen(address string, receiveBuffer int) (net.Listener, error) {
 			return err
 		}
 	}
-	return lc.Listen(context.Background(), "tcp", address)
+	ln, err := lc.Listen(context.Background(), "tcp", address)
+	if err != nil || backlog <= 0 {
+		return ln, err
+	}
+	if err := setBacklog(ln, backlog); err != nil {
+		_ = ln.Close() // It served nobody.
+		return nil, fmt.Errorf("socket.listen.backlog.size: %w", err)
+	}
+	return ln, nil
+}
+
+// setBacklog sets how many connections may wait to be accepted. Go asks for the system's limit; listening
+// once more on the same socket only changes that.
+func setBacklog(ln net.Listener, backlog int) error {
+	t, ok := ln.(*net.TCPListener)
+	if !ok {
+		return nil
+	}
+	c, err := t.SyscallConn()
+	if err != nil {
+		return err
+	}
+	var failed error
+	err = c.Control(func(fd uintptr) { failed = relisten(fd, backlog) })
+	return errors.Join(err, failed)
 }
 
 // accept accepts connections until the listener is closed. It survives every other error, such

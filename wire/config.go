@@ -39,8 +39,6 @@ type Listener struct {
 	// Protected marks the inter-broker and controller listeners: they aren't held back by
 	// max.connections; the connection of another listener that was idle longest makes room.
 	Protected bool
-	// MaxConnections is the listener's own max.connections; 0 means no limit.
-	MaxConnections int
 	// Divert, if set, is asked with the first bytes of each connection (at least 4, TransportStd
 	// only) whether it takes the connection over; it then owns it. Raft shares the CONTROLLER
 	// listener's port this way.
@@ -55,12 +53,11 @@ type Limits struct {
 	// may hold. Kafka has no limit by default; here it is DefaultQueuedRequestBytes, and negative
 	// means no limit.
 	QueuedRequestBytes int64
-	// MaxConnections is max.connections: no limit.
-	MaxConnections int
-	// MaxConnectionsPerIP is max.connections.per.ip: no limit; negative refuses all.
-	MaxConnectionsPerIP int
-	// MaxConnectionsPerIPOverrides is max.connections.per.ip.overrides; here 0 refuses the address.
-	MaxConnectionsPerIPOverrides map[netip.Addr]int
+	// Connections bounds their number; Server.SetConnectionLimits changes it.
+	Connections ConnectionLimits
+	// ListenBacklog is socket.listen.backlog.size: how many connections may wait to be accepted; 0 or less
+	// is the system's limit, which Kafka's 50 is usually below.
+	ListenBacklog int
 	// MaxIdle is connections.max.idle.ms: 10 minutes; negative means no limit.
 	MaxIdle time.Duration
 	// SendBufferBytes and ReceiveBufferBytes are socket.send.buffer.bytes and
@@ -73,6 +70,18 @@ type Limits struct {
 	PendingRequests int
 	// QueuedReplyBytes is how many unsent reply bytes stop a connection's next request: 64 KiB.
 	QueuedReplyBytes int
+}
+
+// ConnectionLimits bounds the number of connections. The zero value has no limit.
+type ConnectionLimits struct {
+	// Max is max.connections.
+	Max int
+	// PerIP is max.connections.per.ip; negative refuses all.
+	PerIP int
+	// PerIPOverrides is max.connections.per.ip.overrides; here 0 refuses the address.
+	PerIPOverrides map[netip.Addr]int
+	// PerListener is listener.name.<listener>.max.connections, by the name of the listener.
+	PerListener map[string]int
 }
 
 // DefaultQueuedRequestBytes is the default of Limits.QueuedRequestBytes.

@@ -1,8 +1,10 @@
 package wire
 
 import (
+	"cmp"
 	"context"
 	"net/netip"
+	"slices"
 	"sync"
 	"time"
 
@@ -11,11 +13,10 @@ import (
 
 // connTable is the server's open connections, and the limits on their number.
 type connTable struct {
-	limits *Limits
-
 	mu      sync.Mutex
-	changed *sync.Cond // Broadcast when a connection goes or the table stops; uses mu.
+	changed *sync.Cond // Broadcast when a connection goes, limits change or the table stops; uses mu.
 	// The rest is guarded by mu.
+	limits ConnectionLimits
 	links map[uint64]*link
 	// byListener and byIP count the connections, also those that are being set up.
 	byListener []int
@@ -27,7 +28,7 @@ type connTable struct {
 	empty chan struct{}
 }
 
-func (t *connTable) init(limits *Limits, listeners int) {
+func (t *connTable) init(limits ConnectionLimits, listeners int) {
 	t.limits = limits
 	t.changed = sync.NewCond(&t.mu)
 	t.links = map[uint64]*link{}
@@ -53,12 +54,37 @@ func (t *connTable) longestIdle() (oldest *link) {
 	return oldest
 }
 
+// setLimits changes the limits and returns the connections that are too many now, the longest idle first.
+func (t *connTable) setLimits(limits ConnectionLimits) []*link {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.limits = limits
+	t.changed.Broadcast()
+	byAge := make([]*link, 0, len(t.links))
+	for _, l := range t.links {
+		byAge = append(byAge, l)
+	}
+	slices.SortFunc(byAge, func(a, b *link) int { return cmp.Compare(a.lastActive.Load(), b.lastActive.Load()) })
+	total, byListener := t.total, slices.Clone(t.byListener)
+	var victims []*link
+	for _, l := range byAge {
+		most := limits.PerListener[l.session.Listener]
+		crowded := most > 0 && byListener[l.listener] > most
+		if crowded || limits.Max > 0 && total > limits.Max && !l.protected {
+			victims = append(victims, l)
+			total--
+			byListener[l.listener]--
+		}
+	}
+	return victims
+}
+
 // perIP is the most connections that an address may have; negative means no limit.
 func (t *connTable) perIP(ip netip.Addr) int {
-	if n, ok := t.limits.MaxConnectionsPerIPOverrides[ip]; ok {
+	if n, ok := t.limits.PerIPOverrides[ip]; ok {
 		return n
 	}
-	switch n := t.limits.MaxConnectionsPerIP; {
+	switch n := t.limits.PerIP; {
 	case n == 0:
 		return -1
 	case n < 0:
@@ -107,12 +133,12 @@ func (t *connTable) add(l *link, ln *boundListener) admission {
 
 // full says whether max.connections is reached. Requires: t.mu held.
 func (t *connTable) full() bool {
-	return t.limits.MaxConnections > 0 && t.total >= t.limits.MaxConnections
+	return t.limits.Max > 0 && t.total >= t.limits.Max
 }
 
 // hasRoom says whether a listener may have one more connection. Requires: t.mu held.
 func (t *connTable) hasRoom(ln *boundListener) bool {
-	if ln.MaxConnections > 0 && t.byListener[ln.index] >= ln.MaxConnections {
+	if most := t.limits.PerListener[ln.Name]; most > 0 && t.byListener[ln.index] >= most {
 		return false
 	}
 	return ln.Protected || !t.full()

@@ -18,8 +18,8 @@ import (
 func TestMaxConnectionsPerIP(t *testing.T) {
 	eachTransport(t, func(t *testing.T, transport Transport) {
 		s := serve(t, transport, answerMetadata, func(c *Config) {
-			c.Limits.MaxConnectionsPerIP = 100
-			c.Limits.MaxConnectionsPerIPOverrides = map[netip.Addr]int{netip.MustParseAddr("127.0.0.1"): 2}
+			c.Limits.Connections.PerIP = 100
+			c.Limits.Connections.PerIPOverrides = map[netip.Addr]int{netip.MustParseAddr("127.0.0.1"): 2}
 		})
 		a, b := s.dial(), s.dial()
 		for i, c := range []*testClient{a, b} {
@@ -41,7 +41,7 @@ func TestMaxConnectionsPerIP(t *testing.T) {
 // TestMaxConnections checks that a connection beyond the limit waits until there is room.
 func TestMaxConnections(t *testing.T) {
 	eachTransport(t, func(t *testing.T, transport Transport) {
-		s := serve(t, transport, answerMetadata, func(c *Config) { c.Limits.MaxConnections = 1 })
+		s := serve(t, transport, answerMetadata, func(c *Config) { c.Limits.Connections.Max = 1 })
 		a := s.dial()
 		a.send(metadata(1, "in"))
 		a.expectMetadata(1, "in")
@@ -55,12 +55,36 @@ func TestMaxConnections(t *testing.T) {
 	})
 }
 
+// TestConnectionLimitsChange raises and lowers the limits of a running server: who waits gets in, and who
+// is too many goes, the longest idle first.
+func TestConnectionLimitsChange(t *testing.T) {
+	eachTransport(t, func(t *testing.T, transport Transport) {
+		s := serve(t, transport, answerMetadata, func(c *Config) { c.Limits.Connections.Max = 1 })
+		a := s.dial()
+		a.send(metadata(1, "in"))
+		a.expectMetadata(1, "in")
+		b := s.dial()
+		b.send(metadata(2, "waited"))
+		s.SetConnectionLimits(ConnectionLimits{Max: 2, PerIP: 2})
+		b.expectMetadata(2, "waited")
+		s.dial().expectClosed()
+		s.SetConnectionLimits(ConnectionLimits{PerListener: map[string]int{s.listeners[0].Name: 1}})
+		a.expectClosed()
+		b.send(metadata(3, "still in"))
+		b.expectMetadata(3, "still in")
+		c := s.dial()
+		c.send(metadata(4, "waited"))
+		s.SetConnectionLimits(ConnectionLimits{})
+		c.expectMetadata(4, "waited")
+	})
+}
+
 // TestProtectedListener checks that a connection of the inter-broker listener gets in beyond the limit,
 // in the place of the one that was idle longest.
 func TestProtectedListener(t *testing.T) {
 	eachTransport(t, func(t *testing.T, transport Transport) {
 		s := serve(t, transport, answerMetadata, func(c *Config) {
-			c.Limits.MaxConnections = 2
+			c.Limits.Connections.Max = 2
 			second := c.Listeners[0]
 			second.Name, second.Protected = "INTERNAL", true
 			c.Listeners = append(c.Listeners, second)

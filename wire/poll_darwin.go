@@ -119,6 +119,11 @@ func duplicate(fd int) (int, error) {
 	return unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, 0)
 }
 
+// relisten asks the system for another backlog of a listening socket.
+func relisten(fd uintptr, backlog int) error {
+	return os.NewSyscallError("listen", unix.Listen(int(fd), backlog))
+}
+
 func setReceiveBuffer(fd uintptr, n int) error {
 	return os.NewSyscallError("setsockopt", unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_RCVBUF, n))
 }

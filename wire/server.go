@@ -63,7 +63,7 @@ func NewServer(cfg Config) (*Server, error) {
 	}
 	s := &Server{cfg: cfg, budget: NewBudget(cfg.Limits.QueuedRequestBytes), started: cfg.Clock.Now()}
 	s.reasons = closeLog{logger: cfg.Logger, now: cfg.Clock.Now}
-	s.conns.init(&s.cfg.Limits, len(cfg.Listeners))
+	s.conns.init(cfg.Limits.Connections, len(cfg.Listeners))
 	s.idle = idleSweep{server: s, maxIdle: cfg.Limits.MaxIdle}
 	s.stalls.server = s
 	return s, nil
@@ -74,7 +74,7 @@ func NewServer(cfg Config) (*Server, error) {
 func (s *Server) Start() ([]Bound, error) {
 	var bounds []Bound
 	for i, ln := range s.cfg.Listeners {
-		nl, err := listen(ln.Address, s.cfg.Limits.ReceiveBufferBytes)
+		nl, err := listen(ln.Address, s.cfg.Limits.ReceiveBufferBytes, s.cfg.Limits.ListenBacklog)
 		if err != nil {
 			s.closeListeners()
 			return nil, fmt.Errorf("listener %s: %w", ln.Name, err)
@@ -112,6 +112,15 @@ func (ln *boundListener) usesLoops() bool {
 func (s *Server) closeListeners() {
 	for _, ln := range s.listeners {
 		_ = ln.socket.Close() // Nothing can be done about it, and nothing is lost.
+	}
+}
+
+// SetConnectionLimits changes the limits on the number of connections; it takes l. Those beyond a lower
+// max.connections are closed, the longest idle first; those beyond a lower max.connections.per.ip stay, as
+// in Kafka.
+func (s *Server) SetConnectionLimits(l ConnectionLimits) {
+	for _, victim := range s.conns.setLimits(l) {
+		victim.abort()
 	}
 }
 

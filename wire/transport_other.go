@@ -22,3 +22,5 @@ func (*loopTransport) closePoller() error                   { return nil }
 func (*loopTransport) prepare(*link, net.Conn) func() error { return nil }
 
 func setReceiveBuffer(uintptr, int) error { return nil }
+
+func relisten(uintptr, int) error { return nil }

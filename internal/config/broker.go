@@ -50,10 +50,12 @@ type Network struct {
 	QueuedMaxRequestBytes int64
 	// QueuedMaxRequests is how many requests may be served at once.
 	QueuedMaxRequests int32
-	// MaxConnections, MaxConnectionsPerIP and its overrides by address or host name.
+	// MaxConnections, MaxConnectionsPerIP and its overrides by address or host name, and
+	// listener.name.<listener>.max.connections by the listener's name.
 	MaxConnections             int32
 	MaxConnectionsPerIP        int32
 	MaxConnectionsPerIPByHost  map[string]int32
+	MaxConnectionsByListener   map[string]int32
 	MaxConnectionCreationRate  int32
 	ConnectionsMaxIdleMs       int64
 	SocketListenBacklog        int32
@@ -137,6 +139,7 @@ func newBroker(l Layers, e Endpoints) *Broker {
 		MaxConnections:             i32("max.connections"),
 		MaxConnectionsPerIP:        i32("max.connections.per.ip"),
 		MaxConnectionsPerIPByHost:  connectionOverrides(l.Text("max.connections.per.ip.overrides")),
+		MaxConnectionsByListener:   l.byListener(e, "max.connections"),
 		MaxConnectionCreationRate:  i32("max.connection.creation.rate"),
 		ConnectionsMaxIdleMs:       l.Int("connections.max.idle.ms"),
 		SocketListenBacklog:        i32("socket.listen.backlog.size"),

@@ -1,5 +1,10 @@
 package config
 
+import (
+	"maps"
+	"slices"
+)
+
 // effectiveBrokerKeys lists, sorted, the broker keys that this broker acts on. All others are accepted and
 // described, and listed in docs/config-status.md; a test holds the two equal.
 func effectiveBrokerKeys() []string {
@@ -9,7 +14,6 @@ func effectiveBrokerKeys() []string {
 		"broker.heartbeat.interval.ms",
 		"broker.id",
 		"broker.rack",
-		"broker.session.timeout.ms",
 		"compression.gzip.level",
 		"compression.lz4.level",
 		"compression.type",
@@ -68,6 +72,7 @@ func effectiveBrokerKeys() []string {
 		"num.recovery.threads.per.data.dir",
 		"offset.metadata.max.bytes",
 		"offsets.commit.timeout.ms",
+		"offsets.load.buffer.size",
 		"offsets.retention.check.interval.ms",
 		"offsets.retention.minutes",
 		"offsets.topic.compression.codec",
@@ -79,6 +84,7 @@ func effectiveBrokerKeys() []string {
 		"producer.id.expiration.ms",
 		"queued.max.request.bytes",
 		"replica.high.watermark.checkpoint.interval.ms",
+		"request.timeout.ms",
 		"security.inter.broker.protocol",
 		"socket.listen.backlog.size",
 		"socket.receive.buffer.bytes",
@@ -119,4 +125,27 @@ func effectiveTopicKeys() []string {
 // effectiveGroupKeys is the same for groups; all of their keys belong to the newer protocols.
 func effectiveGroupKeys() []string {
 	return []string{}
+}
+
+// restartKeys lists, sorted, the broker keys that Kafka changes while it runs and that this broker reads at
+// its start only. fixedKeys are those of them that are refused as dynamic settings, since a broker that
+// pretended to have changed them couldn't be reached as its metadata says.
+func restartKeys() []string {
+	return append(fixedKeys(), "num.network.threads", "num.recovery.threads.per.data.dir")
+}
+
+func fixedKeys() []string { return []string{"listener.security.protocol.map", "listeners"} }
+
+// IdleDynamic lists, sorted, the dynamic settings of this broker and of the cluster that change nothing
+// while the broker runs.
+func (b *Broker) IdleDynamic() []string {
+	idle := map[string]bool{}
+	for _, layer := range []map[string]string{b.DynamicBroker, b.DynamicDefault} {
+		for name := range layer {
+			if k := lookupBroker(name); k == nil || !k.Effective || slices.Contains(restartKeys(), k.Name) {
+				idle[name] = true
+			}
+		}
+	}
+	return slices.Sorted(maps.Keys(idle))
 }

@@ -1,5 +1,7 @@
 package config
 
+import "strings"
+
 // Source is where a value comes from, numbered as in DescribeConfigs.
 type Source int8
 
@@ -106,6 +108,24 @@ func (l *Layers) Text(name string) string {
 func (l *Layers) List(name string) []string {
 	v, _ := l.value(name)
 	return v.List
+}
+
+// byListener is the value in force of an INT broker key for each listener that has one of its own:
+// listener.name.<listener>.<key>, with the listener's name in small letters.
+func (l *Layers) byListener(e Endpoints, key string) map[string]int32 {
+	var values map[string]int32
+	for _, b := range e.Listeners {
+		for _, s := range l.explicit("listener.name." + strings.ToLower(b.Name) + "." + key) {
+			if v, err := BrokerKeys().Lookup(key).Parse(&s.text); err == nil {
+				if values == nil {
+					values = make(map[string]int32)
+				}
+				values[b.Name] = int32(v.Int)
+				break
+			}
+		}
+	}
+	return values
 }
 
 // IsSet tells whether the key is set anywhere.

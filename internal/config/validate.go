@@ -228,6 +228,11 @@ func (b *Broker) ValidateBroker(values map[string]string, clusterDefault bool) e
 	if _, err := endpoints(&next); err != nil {
 		return fail("%s", err)
 	}
+	for _, name := range fixedKeys() {
+		if b.Text(name) != next.Text(name) || !slices.Equal(b.List(name), next.List(name)) {
+			return fail("%s can't be changed while the broker runs: set it in the broker's properties and restart it.", name)
+		}
+	}
 	return nil
 }
 

@@ -45,11 +45,13 @@ func listeners(b *config.Broker) ([]wire.Listener, error) {
 func limits(b *config.Broker) wire.Limits {
 	n := &b.Network
 	l := wire.Limits{
-		MaxRequestBytes:              int(n.SocketRequestMaxBytes),
-		MaxConnections:               int(n.MaxConnections),
-		MaxConnectionsPerIP:          int(n.MaxConnectionsPerIP),
-		MaxIdle:                      time.Duration(n.ConnectionsMaxIdleMs) * time.Millisecond,
-		MaxConnectionsPerIPOverrides: map[netip.Addr]int{},
+		MaxRequestBytes: int(n.SocketRequestMaxBytes),
+		MaxIdle:         time.Duration(n.ConnectionsMaxIdleMs) * time.Millisecond,
+		Connections:     connectionLimits(n),
+	}
+	// Kafka's default of 50 is lower than the system's.
+	if b.IsSet("socket.listen.backlog.size") {
+		l.ListenBacklog = int(n.SocketListenBacklog)
 	}
 	// Kafka's default of 100 KiB is left to the system, which grows buffers as a connection needs.
 	if b.IsSet("socket.send.buffer.bytes") {
@@ -61,18 +63,31 @@ func limits(b *config.Broker) wire.Limits {
 	if n.QueuedMaxRequestBytes > 0 {
 		l.QueuedRequestBytes = n.QueuedMaxRequestBytes
 	}
-	if n.MaxConnectionsPerIP == 0 {
-		l.MaxConnectionsPerIP = -1 // Kafka's 0 refuses everyone without an override.
+	return l
+}
+
+// connectionLimits is what may be changed while the broker runs.
+func connectionLimits(n *config.Network) wire.ConnectionLimits {
+	l := wire.ConnectionLimits{
+		Max: int(n.MaxConnections), PerIP: int(n.MaxConnectionsPerIP),
+		PerIPOverrides: make(map[netip.Addr]int, len(n.MaxConnectionsPerIPByHost)),
+		PerListener:    make(map[string]int, len(n.MaxConnectionsByListener)),
+	}
+	for name, most := range n.MaxConnectionsByListener {
+		l.PerListener[name] = int(most)
+	}
+	if l.PerIP == 0 {
+		l.PerIP = -1 // Kafka's 0 refuses everyone without an override.
 	}
 	for host, most := range n.MaxConnectionsPerIPByHost {
 		if addr, err := netip.ParseAddr(host); err == nil {
-			l.MaxConnectionsPerIPOverrides[addr] = int(most)
+			l.PerIPOverrides[addr] = int(most)
 			continue
 		}
 		if addrs, err := net.LookupHost(host); err == nil {
 			for _, a := range addrs {
 				if addr, err := netip.ParseAddr(a); err == nil {
-					l.MaxConnectionsPerIPOverrides[addr] = int(most)
+					l.PerIPOverrides[addr] = int(most)
 				}
 			}
 		}

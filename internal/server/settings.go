@@ -2,6 +2,7 @@ package server
 
 import (
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/ottla/ottla/controller/image"
@@ -42,6 +43,7 @@ func logConfig(t config.Topic) commitlog.Config {
 		FlushMessages:        t.FlushMessages,
 		Preallocate:          t.Preallocate,
 		MaxMessageBytes:      t.MaxMessageBytes,
+		MaxDecompressedBytes: t.MaxDecompressedBytes,
 		CompressionType:      t.CompressionType,
 		GzipLevel:            t.CompressionGzipLevel,
 		LZ4Level:             t.CompressionLZ4Level,
@@ -62,27 +64,35 @@ func (s *Server) followSettings(_, img *image.Image, delta *image.Delta) {
 	for _, c := range delta.Configs {
 		if c.Resource.Type == image.ResourceBroker {
 			node := strconv.Itoa(int(s.settings.Broker().NodeID))
-			s.settings.SetDynamic(img.Configs(image.ResourceBroker, node), img.Configs(image.ResourceBroker, ""))
+			b := s.settings.SetDynamic(img.Configs(image.ResourceBroker, node), img.Configs(image.ResourceBroker, ""))
+			s.wire.SetConnectionLimits(connectionLimits(&b.Network))
+			s.logs.SetProducerIDExpiration(milliseconds(b.Logs.ProducerIDExpirationMs))
+			if idle := b.IdleDynamic(); len(idle) > 0 {
+				s.logger.Warn("dynamic settings without effect while the broker runs", "keys", strings.Join(idle, ", "))
+			}
 			return
 		}
 	}
 }
 
+// defaultFlushCheck is how often logs are looked at for flush.ms where log.flush.scheduler.interval.ms
+// isn't set. Kafka never looks then, so that flush.ms alone changes nothing there.
+const defaultFlushCheck = time.Second
+
 // logManagerConfig is what the node's settings say to its log directories.
 func (s *Server) logManagerConfig(b *config.Broker) commitlog.ManagerConfig {
-	interval := func(ms int64) time.Duration {
-		if ms == commitlog.NoLimit {
-			return 0
-		}
-		return milliseconds(ms)
+	flushCheck := defaultFlushCheck
+	if ms := b.Logs.FlushSchedulerIntervalMs; ms != commitlog.NoLimit {
+		flushCheck = milliseconds(ms)
 	}
 	return commitlog.ManagerConfig{
 		Dirs:                              b.LogDirs,
 		NodeID:                            b.NodeID,
 		TopicConfig:                       func(topic string) commitlog.Config { return s.topicSettings(image.Empty(), topic).Log },
 		RecoveryThreadsPerDir:             int(b.Logs.RecoveryThreadsPerDataDir),
+		InitialTaskDelay:                  max(milliseconds(b.Logs.InitialTaskDelayMs), time.Millisecond),
 		RetentionCheckInterval:            milliseconds(b.Logs.RetentionCheckIntervalMs),
-		FlushCheckInterval:                interval(b.Logs.FlushSchedulerIntervalMs),
+		FlushCheckInterval:                flushCheck,
 		RecoveryPointInterval:             milliseconds(b.Logs.FlushOffsetCheckpointIntervalMs),
 		StartOffsetInterval:               milliseconds(b.Logs.FlushStartOffsetCheckpointMs),
 		HighWatermarkInterval:             milliseconds(b.Logs.HighWatermarkCheckpointIntervalMs),
