@@ -30,8 +30,8 @@ const autoCreateTimeoutMs = 5000
 // to be created is unknown in this answer, as in Kafka; it is there when the client asks again.
 func handleMetadata(d *Deps, r *wire.Request) {
 	req := r.Body.(*kmsg.MetadataRequest)
-	if refused := refuseTopicIDs(req); refused != nil {
-		r.Reply(refused)
+	if code := refusedTopics(req); code != 0 {
+		r.Reply(refuseMetadata(req, code))
 		return
 	}
 	img := d.Image()
@@ -68,26 +68,37 @@ func handleMetadata(d *Deps, r *wire.Request) {
 	}
 }
 
-// refuseTopicIDs answers versions 10 and 11 that name a topic by its id, or by nothing.
-func refuseTopicIDs(req *kmsg.MetadataRequest) *kmsg.MetadataResponse {
-	if v := req.GetVersion(); v < 10 || v > 11 {
-		return nil
+// refusedTopics is the error of a request whose topics aren't named as its version wants it, else 0.
+// Versions 10 and 11 have a field for the id, but may name topics by their names only. From 12 on a
+// topic without name and id is only passed over where another one is named by its id.
+func refusedTopics(req *kmsg.MetadataRequest) int16 {
+	version := req.GetVersion()
+	if version < 10 || version >= 12 && namesIDs(req) {
+		return 0
 	}
-	bad := false
 	for _, t := range req.Topics {
-		bad = bad || t.Topic == nil || t.TopicID != [16]byte{}
+		switch {
+		case version < 12 && (t.Topic == nil || t.TopicID != [16]byte{}):
+			return kerr.InvalidRequest.Code
+		case t.Topic == nil:
+			return kerr.UnknownServerError.Code
+		}
 	}
-	if !bad {
-		return nil
-	}
+	return 0
+}
+
+// refuseMetadata is Kafka's answer to a request that it can't take: an error for each topic, and nothing
+// about the cluster.
+func refuseMetadata(req *kmsg.MetadataRequest, code int16) *kmsg.MetadataResponse {
 	resp := kmsg.NewPtrMetadataResponse()
+	resp.ErrorCode = code
 	for _, t := range req.Topics {
 		name := ""
 		if t.Topic != nil {
 			name = *t.Topic
 		}
 		out := kmsg.NewMetadataResponseTopic()
-		out.Topic, out.TopicID, out.ErrorCode = &name, t.TopicID, kerr.InvalidRequest.Code
+		out.Topic, out.TopicID, out.ErrorCode = &name, t.TopicID, code
 		resp.Topics = append(resp.Topics, out)
 	}
 	return resp

@@ -262,6 +262,10 @@ func (c *topicCreator) describe(name string, id image.ID, assignments [][]int32,
 		r := &rows[i]
 		kv := kmsg.NewCreateTopicsResponseTopicConfig()
 		kv.Name, kv.Value, kv.ReadOnly, kv.Source, kv.IsSensitive = r.Name, r.Value, r.ReadOnly, int8(r.Source), r.Sensitive
+		// What was set is answered as it was sent, where DescribeConfigs shows it as it is understood.
+		if text, ok := overrides[r.Name]; ok && !r.Sensitive {
+			kv.Value = &text
+		}
 		t.Configs = append(t.Configs, kv)
 	}
 	return t
