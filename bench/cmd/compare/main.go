@@ -1,0 +1,107 @@
+// Command compare measures Ottla beside Kafka; compare.sh calls it, README.md tells the method.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"regexp"
+	"syscall"
+	"time"
+
+	"github.com/ottla/ottla/bench/internal/node"
+	"github.com/ottla/ottla/bench/internal/proc"
+)
+
+// options are the command's flags.
+type options struct {
+	ottla, java, libs, dir, results string
+	rounds                          int
+	starts, kafkaStarts             int
+	quick                           bool
+	only                            string
+	limit                           time.Duration
+}
+
+func main() {
+	var o options
+	flag.StringVar(&o.ottla, "ottla", "../bin/ottla", "Ottla's binary")
+	flag.StringVar(&o.java, "java", "java", "the Java command")
+	flag.StringVar(&o.libs, "libs", "", "folder of Kafka's jars")
+	flag.StringVar(&o.dir, "dir", "", "scratch folder, on the disk to be measured")
+	flag.StringVar(&o.results, "results", "results", "folder for the table")
+	flag.IntVar(&o.rounds, "rounds", 5, "rounds of each scenario")
+	flag.IntVar(&o.starts, "starts", 10, "starts of Ottla to time")
+	flag.IntVar(&o.kafkaStarts, "kafka-starts", 3, "starts of Kafka to time")
+	flag.BoolVar(&o.quick, "quick", false, "a third of the work, two rounds; for a look, not for quoting")
+	flag.StringVar(&o.only, "only", "", "regular expression of scenarios to run")
+	flag.DurationVar(&o.limit, "limit", 20*time.Minute, "begin no round after this time")
+	flag.Parse()
+	if o.quick {
+		o.rounds, o.kafkaStarts = min(o.rounds, 2), min(o.kafkaStarts, 2)
+		o.limit = min(o.limit, 4*time.Minute)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := run(ctx, o); err != nil {
+		fmt.Fprintln(os.Stderr, "compare:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, o options) (err error) {
+	only, err := regexp.Compile(o.only)
+	if err != nil {
+		return err
+	}
+	began := time.Now()
+	rep := newReport(o, began)
+	ottla, kafka, err := startBoth(ctx, o, rep)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, ottla.Stop(), kafka.Stop()) }()
+	nodes := []*node.Node{ottla, kafka}
+	idle(rep, nodes)
+	if err := parked(rep, nodes); err != nil {
+		return err
+	}
+	for _, n := range nodes {
+		if err := warm(ctx, o, n); err != nil {
+			return fmt.Errorf("warming %s: %w", n.Name, err)
+		}
+	}
+	rep.note("warmed after %.0f s", time.Since(began).Seconds())
+	all := scenarios(o)
+	for r := range o.rounds {
+		for _, s := range all {
+			if !only.MatchString(s.name) {
+				continue
+			}
+			for _, n := range nodes { // A B A B: what disturbs the machine meets both.
+				if ctx.Err() != nil || time.Since(began) > o.limit {
+					rep.note("stopped in round %d: out of time", r+1)
+					return rep.write()
+				}
+				m, err := measure(ctx, n, s)
+				if err != nil {
+					rep.note("%s, round %d, %s: FAILED: %v", s.name, r+1, n.Name, err)
+					continue
+				}
+				rep.add(s.name, n.Name, m)
+			}
+		}
+		fmt.Fprintf(os.Stderr, "round %d of %d done after %.0f s, load average %.1f\n", r+1, o.rounds, time.Since(began).Seconds(), proc.LoadAverage())
+	}
+	for _, n := range nodes {
+		u, err := proc.Read(n.Pid)
+		if err != nil {
+			return err
+		}
+		rep.single("RSS after the run, MiB", n.Name, float64(u.RSS)/(1<<20))
+	}
+	return rep.write()
+}
