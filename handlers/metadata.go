@@ -1,9 +1,8 @@
 package handlers
 
 import (
-	"strconv"
-
 	"github.com/ottla/ottla/controller/image"
+	"github.com/ottla/ottla/internal/config"
 	"github.com/ottla/ottla/internal/kerror"
 	"github.com/ottla/ottla/wire"
 	"github.com/twmb/franz-go/pkg/kerr"
@@ -223,7 +222,7 @@ func (d *Deps) autoCreate(r *wire.Request, img *image.Image, names []string) {
 		t := kmsg.NewCreateTopicsRequestTopic()
 		t.Topic, t.NumPartitions, t.ReplicationFactor = name, -1, -1
 		switch {
-		case name == "__consumer_offsets":
+		case name == config.OffsetsTopic:
 			d.offsetsTopic(&t, img)
 		case isInternalTopic(name):
 			continue
@@ -238,21 +237,13 @@ func (d *Deps) autoCreate(r *wire.Request, img *image.Image, names []string) {
 	}
 }
 
-// offsetsTopic fills in the settings of __consumer_offsets; no more replicas than there are brokers.
+// offsetsTopic fills in the settings of __consumer_offsets.
 func (d *Deps) offsetsTopic(t *kmsg.CreateTopicsRequestTopic, img *image.Image) {
-	o := d.Configs.Broker().Offsets
-	alive := int16(0)
-	for _, b := range img.Brokers() {
-		if !b.Fenced {
-			alive++
-		}
-	}
-	t.NumPartitions, t.ReplicationFactor = o.TopicPartitions, max(min(o.TopicReplicationFactor, alive), 1)
-	for _, kv := range [][2]string{
-		{"cleanup.policy", "compact"}, {"compression.type", "producer"}, {"segment.bytes", strconv.Itoa(int(o.TopicSegmentBytes))},
-	} {
+	b := d.Configs.Broker()
+	t.NumPartitions, t.ReplicationFactor = b.Offsets.TopicPartitions, config.ClampReplicas(b.Offsets.TopicReplicationFactor, img.LiveBrokers())
+	for _, s := range b.OffsetsTopicSettings() {
 		c := kmsg.NewCreateTopicsRequestTopicConfig()
-		c.Name, c.Value = kv[0], &kv[1]
+		c.Name, c.Value = s.Name, &s.Value
 		t.Configs = append(t.Configs, c)
 	}
 }

@@ -17,7 +17,7 @@ type connTable struct {
 	changed *sync.Cond // Broadcast when a connection goes, limits change or the table stops; uses mu.
 	// The rest is guarded by mu.
 	limits ConnectionLimits
-	links map[uint64]*link
+	links  map[uint64]*link
 	// byListener and byIP count the connections, also those that are being set up.
 	byListener []int
 	byIP       map[netip.Addr]int

@@ -100,6 +100,17 @@ func (m *Image) Broker(id int32) *Broker {
 // changed.
 func (m *Image) Brokers() []*Broker { return m.brokers }
 
+// LiveBrokers is how many brokers aren't fenced.
+func (m *Image) LiveBrokers() int {
+	n := 0
+	for _, b := range m.Brokers() {
+		if !b.Fenced {
+			n++
+		}
+	}
+	return n
+}
+
 // Controllers are the registered controllers in order of their ids. Borrowed: not to be changed.
 func (m *Image) Controllers() []*Controller { return m.controllers }
 

@@ -10,12 +10,13 @@ import (
 	"github.com/ottla/ottla/coordinator/group"
 	"github.com/ottla/ottla/coordinator/machine"
 	"github.com/ottla/ottla/coordinator/shard"
+	"github.com/ottla/ottla/internal/config"
 	"github.com/ottla/ottla/internal/kerror"
 	"github.com/twmb/franz-go/pkg/kerr"
 )
 
 // Topic is the internal topic of groups and their offsets.
-const Topic = "__consumer_offsets"
+const Topic = config.OffsetsTopic
 
 // Config is what Groups needs. All fields are needed.
 type Config struct {

@@ -3,11 +3,11 @@ package server
 import (
 	"context"
 	"errors"
-	"strconv"
 	"time"
 
 	"github.com/ottla/ottla/coordinator/service"
 	"github.com/ottla/ottla/coordinator/shard"
+	"github.com/ottla/ottla/internal/config"
 	"github.com/ottla/ottla/internal/kerror"
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -35,32 +35,22 @@ func (s *Server) createOffsetsTopic(ctx context.Context) error {
 	t.Topic = service.Topic
 	t.NumPartitions = b.Offsets.TopicPartitions
 	t.ReplicationFactor = s.clampReplicationFactor(service.Topic, b.Offsets.TopicReplicationFactor)
-	for _, c := range [][2]string{
-		{"cleanup.policy", "compact"},
-		{"compression.type", "producer"},
-		{"segment.bytes", strconv.Itoa(int(b.Offsets.TopicSegmentBytes))},
-	} {
-		config := kmsg.NewCreateTopicsRequestTopicConfig()
-		config.Name, config.Value = c[0], kmsg.StringPtr(c[1])
-		t.Configs = append(t.Configs, config)
+	for _, setting := range b.OffsetsTopicSettings() {
+		c := kmsg.NewCreateTopicsRequestTopicConfig()
+		c.Name, c.Value = setting.Name, &setting.Value
+		t.Configs = append(t.Configs, c)
 	}
 	return s.createTopic(ctx, t)
 }
 
-// clampReplicationFactor keeps an internal topic's replication factor within the live brokers, so
-// that a small cluster works with Kafka's defaults.
+// clampReplicationFactor keeps an internal topic's replication factor within the live brokers.
 func (s *Server) clampReplicationFactor(topic string, want int16) int16 {
-	live := int16(0)
-	for _, b := range s.controller.Image().Brokers() {
-		if !b.Fenced {
-			live++
-		}
+	live := s.controller.Image().LiveBrokers()
+	factor := config.ClampReplicas(want, live)
+	if factor != want {
+		s.logger.Info("internal topic gets fewer replicas than configured", "topic", topic, "configured", want, "live_brokers", live)
 	}
-	if want <= live || live == 0 {
-		return want
-	}
-	s.logger.Info("internal topic gets fewer replicas than configured", "topic", topic, "configured", want, "live_brokers", live)
-	return live
+	return factor
 }
 
 func (s *Server) createTopic(ctx context.Context, t kmsg.CreateTopicsRequestTopic) error {
