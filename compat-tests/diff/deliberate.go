@@ -39,6 +39,18 @@ func Deliberates() []Deliberate {
 			Reason: "Kafka refuses a batch that is too large without a word; Ottla names the size, the limit and the setting (O09).",
 		},
 		Deliberate{
+			Case: "incremental_alter_configs/effect-on-produce", Title: "Produce*", Path: "*", Field: "ErrorMessage",
+			Reason: "As above: the text of MESSAGE_TOO_LARGE (O09).",
+		},
+		Deliberate{
+			Case: "incremental_alter_configs/broker-keys", Title: "*: listeners of a broker", Path: "Resources*", Field: "ErrorMessage",
+			Reason: "Both refuse the change: Kafka since it takes the controller's listener away, Ottla since listeners don't change while it runs.",
+		},
+		Deliberate{
+			Case: "describe_topic_partitions/unknown", Title: "*: empty name", Path: "Topics*", Field: "*",
+			Reason: "Kafka fails on an empty name with UNKNOWN_SERVER_ERROR; Ottla says that it is no legal name, as Kafka's Metadata does.",
+		},
+		Deliberate{
 			Case: "produce/records-null", Path: "*", Field: "*",
 			Reason: "Kafka never answers a Produce whose records are null; Ottla does.",
 		},
