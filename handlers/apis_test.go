@@ -281,6 +281,32 @@ func TestDeleteRecords(t *testing.T) {
 	}
 }
 
+// TestDeleteRecordsTwice names a partition twice: the last one counts and one answer comes.
+func TestDeleteRecordsTwice(t *testing.T) {
+	b := newBroker(t, nil)
+	b.create("t", 1)
+	b.mustProduce("t", 0, "a", "b", "c")
+	r := kmsg.NewPtrDeleteRecordsRequest()
+	r.Version = 2
+	for _, offsets := range [][]int64{{3, 1}, {}, {2}} {
+		topic := kmsg.NewDeleteRecordsRequestTopic()
+		topic.Topic = "t"
+		for _, o := range offsets {
+			p := kmsg.NewDeleteRecordsRequestTopicPartition()
+			p.Offset = o
+			topic.Partitions = append(topic.Partitions, p)
+		}
+		r.Topics = append(r.Topics, topic)
+	}
+	empty := kmsg.NewDeleteRecordsRequestTopic()
+	empty.Topic = "empty"
+	r.Topics = append(r.Topics, empty)
+	resp := ask[*kmsg.DeleteRecordsResponse](b, r)
+	if len(resp.Topics) != 1 || len(resp.Topics[0].Partitions) != 1 || resp.Topics[0].Partitions[0].LowWatermark != 2 {
+		t.Errorf("got %+v, want one answer, low watermark 2", resp.Topics)
+	}
+}
+
 // TestOffsetForLeaderEpoch asks for the ends of epochs.
 func TestOffsetForLeaderEpoch(t *testing.T) {
 	b := newBroker(t, nil)
@@ -291,7 +317,7 @@ func TestOffsetForLeaderEpoch(t *testing.T) {
 		wantEpoch                 int32
 		end                       int64
 		code                      int16
-	}{{0, -1, 0, 0, 2, 0}, {0, -1, 5, -1, -1, 0}, {0, -1, -1, -1, -1, 0}, {0, 3, 0, -1, -1, 75}, {9, -1, 0, -1, -1, 3}, {1, -1, 0, 0, 0, 0}} {
+	}{{0, -1, 0, 0, 2, 0}, {0, -1, 5, -1, -1, 0}, {0, -1, -1, -1, -1, 0}, {0, -1, -2, -2, 0, 0}, {0, 3, 0, -1, -1, 75}, {9, -1, 0, -1, -1, 3}, {1, -1, 0, 0, 0, 0}} {
 		r := kmsg.NewPtrOffsetForLeaderEpochRequest()
 		r.Version, r.ReplicaID = 4, -1
 		topic := kmsg.NewOffsetForLeaderEpochRequestTopic()
@@ -333,6 +359,10 @@ func TestDescribeProducers(t *testing.T) {
 	}
 	if p := get("none", 0); p.ErrorCode != 3 || str(p.ErrorMessage) != "This server does not host this topic-partition." {
 		t.Errorf("unknown topic: %+v", p)
+	}
+	if p := get("a b", 0); p.ErrorCode != 17 ||
+		str(p.ErrorMessage) != "Topic name is invalid: 'a b' contains one or more characters other than ASCII alphanumerics, '.', '_' and '-'" {
+		t.Errorf("illegal name: %+v", p)
 	}
 }
 

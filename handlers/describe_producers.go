@@ -4,6 +4,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"github.com/ottla/ottla/internal/kerror"
+	"github.com/ottla/ottla/replica"
 	"github.com/ottla/ottla/wire"
 )
 
@@ -11,7 +13,6 @@ import (
 func handleDescribeProducers(d *Deps, r *wire.Request) {
 	req := r.Body.(*kmsg.DescribeProducersRequest)
 	resp := kmsg.NewPtrDescribeProducersResponse()
-	img := d.Image()
 	for i := range req.Topics {
 		t := &req.Topics[i]
 		out := kmsg.NewDescribeProducersResponseTopic()
@@ -19,14 +20,10 @@ func handleDescribeProducers(d *Deps, r *wire.Request) {
 		for _, partition := range t.Partitions {
 			answer := kmsg.NewDescribeProducersResponseTopicPartition()
 			answer.Partition = partition
-			producers, err := d.Replicas.ActiveProducers(t.Topic, partition)
+			producers, err := describeProducers(d, t.Topic, partition)
 			if err != nil {
 				answer.ErrorCode = d.codeOf(err, "describe producers", "topic", t.Topic, "partition", partition)
-				if answer.ErrorCode == kerr.UnknownTopicOrPartition.Code && img.Topic(t.Topic) == nil {
-					// Kafka tells of an unknown topic in words, not of an unknown partition.
-					message := "This server does not host this topic-partition."
-					answer.ErrorMessage = &message
-				}
+				answer.ErrorMessage = kerror.MessageOf(err)
 			}
 			for _, p := range producers {
 				a := kmsg.NewDescribeProducersResponseTopicPartitionActiveProducer()
@@ -39,4 +36,16 @@ func handleDescribeProducers(d *Deps, r *wire.Request) {
 		resp.Topics = append(resp.Topics, out)
 	}
 	r.Reply(resp)
+}
+
+// describeProducers refuses names that no topic has, and topics that aren't there, in words; a
+// partition that isn't there, without.
+func describeProducers(d *Deps, topic string, partition int32) ([]replica.ProducerState, error) {
+	if err := checkTopicName(topic); err != nil {
+		return nil, err
+	}
+	if d.Image().Topic(topic) == nil {
+		return nil, kerror.New(kerr.UnknownTopicOrPartition, "This server does not host this topic-partition.")
+	}
+	return d.Replicas.ActiveProducers(topic, partition)
 }

@@ -95,7 +95,7 @@ func (f *fetch) prepare(req *kmsg.FetchRequest) {
 		plan.ReplicaID, plan.ReplicaEpoch = req.ReplicaState.ID, req.ReplicaState.Epoch
 	}
 	plan.Isolation, plan.Rack = req.IsolationLevel, req.Rack
-	plan.MaxBytes = int(max(req.MaxBytes, 0))
+	plan.MaxBytes = int(req.MaxBytes)
 	if plan.ReplicaID < 0 {
 		plan.MaxBytes = min(plan.MaxBytes, int(f.d.Configs.Broker().Network.FetchMaxBytes))
 	}
@@ -115,10 +115,12 @@ func (f *fetch) planSession() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for c := s.head; c != nil; c = c.next {
-		f.add(c.key, replica.FetchPartition{
-			Partition: c.key.partition, CurrentLeaderEpoch: c.leaderEpoch, FetchOffset: c.fetchOffset,
+		fp := replica.FetchPartition{
+			Topic: c.name, Partition: c.key.partition, CurrentLeaderEpoch: c.leaderEpoch, FetchOffset: c.fetchOffset,
 			LastFetchedEpoch: c.lastFetchedEpoch, FollowerLogStartOffset: c.logStartOffset, MaxBytes: c.maxBytes,
-		})
+		}
+		f.add(c.key, &fp)
+		c.name = fp.Topic
 	}
 }
 
@@ -143,23 +145,27 @@ func (f *fetch) planFull(req *kmsg.FetchRequest) {
 				continue
 			}
 			f.seen[key] = len(f.keys)
-			f.add(key, fp)
+			f.add(key, &fp)
 		}
 	}
 }
 
-func (f *fetch) add(key fetchKey, fp replica.FetchPartition) {
-	f.resolve(key, &fp)
+func (f *fetch) add(key fetchKey, fp *replica.FetchPartition) {
+	f.resolve(key, fp)
 	f.keys = append(f.keys, key)
-	f.plan.Partitions = append(f.plan.Partitions, fp)
+	f.plan.Partitions = append(f.plan.Partitions, *fp)
 }
 
-// resolve finds a partition's topic, and refuses partitions that don't exist.
+// resolve finds a partition's topic, unless its name is known already, and refuses partitions that
+// don't exist.
 func (f *fetch) resolve(key fetchKey, fp *replica.FetchPartition) {
-	fp.MaxBytes = max(fp.MaxBytes, 0)
+	// Any negative epoch stands for no check (FetchRequest.optionalEpoch).
+	fp.CurrentLeaderEpoch = max(fp.CurrentLeaderEpoch, replica.NoLeaderEpoch)
 	fp.HighWatermark, fp.LastStableOffset, fp.LogStartOffset, fp.PreferredReadReplica = -1, -1, -1, -1
-	fp.Topic, fp.TopicID = key.topic, key.id
-	if f.r.Version >= fetchTopicIDs {
+	fp.TopicID = key.id
+	if f.r.Version < fetchTopicIDs {
+		fp.Topic = key.topic
+	} else if fp.Topic == "" {
 		var ok bool
 		if fp.Topic, ok = topicName(f.img, key.id); !ok {
 			fp.Err = kerr.UnknownTopicID
@@ -279,6 +285,7 @@ func (f *fetch) newSession() int32 {
 	for i := range f.plan.Partitions {
 		fp := &f.plan.Partitions[i]
 		c := s.at(f.keys[i])
+		c.name = fp.Topic
 		c.fetchOffset, c.logStartOffset, c.maxBytes = fp.FetchOffset, fp.FollowerLogStartOffset, fp.MaxBytes
 		c.leaderEpoch, c.lastFetchedEpoch = fp.CurrentLeaderEpoch, fp.LastFetchedEpoch
 		c.news(fp)

@@ -33,7 +33,10 @@ type fetchKey struct {
 
 // cachedFetch is one partition of a session: what is asked, and what was answered.
 type cachedFetch struct {
-	key              fetchKey
+	key fetchKey
+	// name is the topic's name once its id was found. It stays when the topic is deleted, whose
+	// partitions are unknown ones then while the topic of an id never seen is an unknown topic.
+	name             string
 	fetchOffset      int64
 	logStartOffset   int64
 	maxBytes         int32

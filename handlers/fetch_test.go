@@ -58,9 +58,10 @@ func TestFetchErrors(t *testing.T) {
 		{"unknown id", fetchRequest(13, "", [16]byte{1, 2}, 0, 0), 100, true},
 		{"zero id", fetchRequest(13, "", [16]byte{}, 0, 0), 100, true},
 		{"unknown leader epoch", withFetch(fetchRequest(12, "t", id, 0, 1), func(p *kmsg.FetchRequestTopicPartition) { p.CurrentLeaderEpoch = 5 }), 75, false},
-		{"fenced leader epoch", withFetch(fetchRequest(12, "t", id, 0, 1), func(p *kmsg.FetchRequestTopicPartition) { p.CurrentLeaderEpoch = -5 }), 74, false},
 		{"last fetched epoch from the future", withFetch(fetchRequest(12, "t", id, 0, 1), func(p *kmsg.FetchRequestTopicPartition) { p.LastFetchedEpoch = 5 }), 1, false},
 		{"a broker that is no replica", func() *kmsg.FetchRequest { r := fetchRequest(12, "t", id, 0, 1); r.ReplicaID = 5; return r }(), 6, false},
+		{"the leader itself", func() *kmsg.FetchRequest { r := fetchRequest(12, "t", id, 0, 1); r.ReplicaID = testNode; return r }(), 6, false},
+		{"negative limit", withFetch(fetchRequest(12, "t", id, 0, 1), func(p *kmsg.FetchRequestTopicPartition) { p.PartitionMaxBytes = -1 }), -1, false},
 	} {
 		p := ask[*kmsg.FetchResponse](b, tc.req).Topics[0].Partitions[0]
 		if p.ErrorCode != tc.code || p.HighWatermark != -1 || p.LastStableOffset != -1 || p.LogStartOffset != -1 ||
@@ -71,6 +72,14 @@ func TestFetchErrors(t *testing.T) {
 	p := ask[*kmsg.FetchResponse](b, withFetch(fetchRequest(12, "t", id, 0, 30), func(p *kmsg.FetchRequestTopicPartition) { p.LastFetchedEpoch = 0 })).Topics[0].Partitions[0]
 	if p.ErrorCode != 0 || p.DivergingEpoch.Epoch != 0 || p.DivergingEpoch.EndOffset != 3 || p.HighWatermark != 3 {
 		t.Errorf("diverging: %+v", p)
+	}
+	p = ask[*kmsg.FetchResponse](b, withFetch(fetchRequest(12, "t", id, 0, 1), func(p *kmsg.FetchRequestTopicPartition) { p.CurrentLeaderEpoch = -5 })).Topics[0].Partitions[0]
+	if p.ErrorCode != 0 || len(p.RecordBatches) == 0 {
+		t.Errorf("a negative leader epoch, which is none: %+v", p)
+	}
+	p = ask[*kmsg.FetchResponse](b, withFetch(fetchRequest(12, "t", id, 0, 3), func(p *kmsg.FetchRequestTopicPartition) { p.PartitionMaxBytes = -1 })).Topics[0].Partitions[0]
+	if p.ErrorCode != 0 || p.HighWatermark != 3 {
+		t.Errorf("a negative limit at the end: %+v", p)
 	}
 	r := fetchRequest(12, "t", id, 0, 1)
 	r.IsolationLevel = 9

@@ -12,13 +12,13 @@ import (
 	"github.com/ottla/ottla/controller/image"
 	"github.com/ottla/ottla/internal/kerror"
 	"github.com/ottla/ottla/log/batch"
+	"github.com/ottla/ottla/log/validate"
 	"github.com/ottla/ottla/replica"
 	"github.com/ottla/ottla/wire"
 )
 
 // produceVersions that matter here.
 const (
-	produceZstd       = 7  // zstd batches are accepted (KIP-110)
 	produceErrors     = 8  // record errors and a message a partition (KIP-467)
 	produceLeaderHint = 10 // current leader and its endpoint (KIP-951)
 	produceTopicIDs   = 13 // topic ids in place of names (KIP-516)
@@ -148,10 +148,12 @@ func (p *produce) add(topic int, name string, in *kmsg.ProduceRequestTopicPartit
 	p.plan.Partitions = append(p.plan.Partitions, entry)
 }
 
-// refuseAll is why no partition of the request can be served, or nil.
+// refuseAll is why no partition of the request can be served, or nil: Kafka looks at the head of every
+// partition's first batch before anything else, and what it can't read there fails the whole request.
 func (p *produce) refuseAll(req *kmsg.ProduceRequest) error {
-	if !hasTransactionalBatch(req) {
-		return nil
+	transactional, err := hasTransactionalBatch(req)
+	if err != nil || !transactional {
+		return err
 	}
 	if req.TransactionID == nil {
 		return kerr.TransactionalIDAuthorizationFailed
@@ -161,16 +163,19 @@ func (p *produce) refuseAll(req *kmsg.ProduceRequest) error {
 	return kerror.New(kerr.InvalidTxnState, "Transactions are not served by this broker.")
 }
 
-func hasTransactionalBatch(req *kmsg.ProduceRequest) bool {
+func hasTransactionalBatch(req *kmsg.ProduceRequest) (transactional bool, err error) {
 	for i := range req.Topics {
 		for j := range req.Topics[i].Partitions {
-			h, err := batch.ParseHeader(req.Topics[i].Partitions[j].Records)
-			if err == nil && h.Magic == batch.MagicV2 && h.Attributes.IsTransactional() {
-				return true
+			h, ok, err := validate.FirstBatch(req.Topics[i].Partitions[j].Records)
+			if err != nil {
+				return false, err
+			}
+			if ok && h.Magic == batch.MagicV2 && h.Attributes.IsTransactional() {
+				return true, nil // What follows isn't looked at, and then not an error of all.
 			}
 		}
 	}
-	return false
+	return false, nil
 }
 
 // check refuses what can be refused without the partition.
@@ -178,7 +183,7 @@ func (p *produce) check(req *kmsg.ProduceRequest, name string, in *kmsg.ProduceR
 	if p.img.Partition(name, in.Partition) == nil {
 		return kerr.UnknownTopicOrPartition
 	}
-	if err := checkSingleBatch(req.Version, in.Records); err != nil {
+	if err := validate.Produce(req.Version, in.Records); err != nil {
 		return err
 	}
 	if req.Acks < -1 || req.Acks > 1 {
@@ -186,36 +191,6 @@ func (p *produce) check(req *kmsg.ProduceRequest, name string, in *kmsg.ProduceR
 	}
 	if isInternalTopic(name) && (p.r.ClientID == nil || *p.r.ClientID != adminClientID) {
 		return kerr.InvalidTopicException
-	}
-	return nil
-}
-
-// checkSingleBatch demands one batch of magic 2, as ProduceRequest.validateRecords does. Kafka
-// never answers null records; here they are no records.
-func checkSingleBatch(version int16, records []byte) error {
-	if len(records) < batch.LogOverhead {
-		return kerr.InvalidRecord
-	}
-	size, magic, err := batch.ParseSize(records)
-	switch {
-	case errors.Is(err, batch.ErrTruncated):
-		return kerr.InvalidRecord
-	case err != nil:
-		// Kafka fails on this while it looks at the request, not at the log, and tells why.
-		var e *kerror.Error
-		if errors.As(err, &e) && e.Message == "" && e.Cause != nil {
-			return kerror.New(e.Kerr, "%s", e.Cause)
-		}
-		return err
-	case size > len(records), magic != batch.MagicV2, len(records)-size >= batch.LogOverhead:
-		return kerr.InvalidRecord
-	}
-	h, err := batch.ParseHeader(records)
-	if err != nil {
-		return err
-	}
-	if version < produceZstd && h.Attributes.Codec() == batch.Zstd {
-		return kerr.UnsupportedCompressionType
 	}
 	return nil
 }

@@ -37,8 +37,7 @@ func TestProduceAllVersions(t *testing.T) {
 	}
 }
 
-// TestProduceErrors sends what can be wrong with one partition, beside a good one that must not
-// suffer.
+// TestProduceErrors sends what can be wrong with one partition, beside a good one.
 func TestProduceErrors(t *testing.T) {
 	good := oneRecord("v").bytes
 	cut := good()
@@ -48,6 +47,8 @@ func TestProduceErrors(t *testing.T) {
 	magic1[16], magic9[16] = 1, 9
 	zstd := oneRecord("v")
 	zstd.attributes = 4
+	short := good()
+	short[11] = 48
 	for _, tc := range []struct {
 		name    string
 		version int16
@@ -63,6 +64,7 @@ func TestProduceErrors(t *testing.T) {
 		{"impossible length", 9, small, kerr.CorruptMessage, -1, "Record size 3 is less than the minimum record overhead (14)"},
 		{"magic 1", 9, magic1, kerr.InvalidRecord, -1, ""},
 		{"magic 9", 9, magic9, kerr.CorruptMessage, -1, "Invalid magic found in record: 9"},
+		{"one byte less than a header", 9, short, kerr.CorruptMessage, -1, ""},
 		{"bad crc", 9, func() []byte { x := oneRecord("v"); x.badCRC = true; return x.bytes() }(), kerr.CorruptMessage, -1, ""},
 		{"zstd before version 7", 6, zstd.bytes(), kerr.UnsupportedCompressionType, -1, ""},
 		{"control batch", 9, func() []byte { x := oneRecord("v"); x.attributes = 32; return x.bytes() }(), kerr.InvalidRecord, 0, ""},
@@ -73,7 +75,11 @@ func TestProduceErrors(t *testing.T) {
 			b.create("t", 2)
 			resp := ask[*kmsg.ProduceResponse](b, produceRequest(tc.version, -1, "t", [16]byte{}, tc.records, good()))
 			bad, ok := resp.Topics[0].Partitions[0], resp.Topics[0].Partitions[1]
-			if ok.ErrorCode != 0 {
+			// What can't even be read fails the whole request, message included.
+			switch {
+			case tc.message != "" && (ok.ErrorCode != tc.code.Code || str(ok.ErrorMessage) != tc.message):
+				t.Errorf("the good partition got error %d, %q; want that of the bad one", ok.ErrorCode, str(ok.ErrorMessage))
+			case tc.message == "" && ok.ErrorCode != 0:
 				t.Errorf("the good partition got error %d", ok.ErrorCode)
 			}
 			if tc.code == nil {
@@ -137,6 +143,12 @@ func TestProduceRequestErrors(t *testing.T) {
 	req.Topics[0].Partitions[0].Records = transactional.bytes()
 	if got := code(req); got != kerr.InvalidTxnState.Code {
 		t.Errorf("transactional records: error %d", got)
+	}
+	small := good()
+	small[11] = 3
+	req = produceRequest(9, -1, "t", id, transactional.bytes(), small)
+	if got := code(req); got != kerr.TransactionalIDAuthorizationFailed.Code {
+		t.Errorf("a transactional batch before one that can't be read: error %d", got)
 	}
 	req = produceRequest(9, -1, "t", id)
 	if resp := ask[*kmsg.ProduceResponse](b, req); len(resp.Topics) != 0 {

@@ -56,14 +56,14 @@ func (l *Log) searchSegment(s *segment, timestampMs, start int64) (TimestampOffs
 }
 
 // MaxTimestamp finds the first record that has the largest timestamp of the log; false if the log is
-// empty or has no timestamps.
+// empty or has no timestamps. As in Kafka the record may lie below logStartOffset, as long as its segment
+// is there.
 func (l *Log) MaxTimestamp() (TimestampOffset, bool, error) {
 	if err := l.usable(); err != nil {
 		return TimestampOffset{}, false, err
 	}
 	l.reading.RLock()
 	defer l.reading.RUnlock()
-	start := l.logStartOffset.Load()
 	var seg *segment
 	largest, at := int64(-1), int64(0)
 	for _, s := range *l.segments.Load() {
@@ -81,7 +81,7 @@ func (l *Log) MaxTimestamp() (TimestampOffset, bool, error) {
 		t, found, err = l.searchBatches(seg, from.FilePosition, func(h *batch.Header) bool {
 			return h.MaxTimestamp >= largest
 		}, func(r *batch.Record) bool {
-			return r.Timestamp == largest && r.Offset >= start
+			return r.Timestamp == largest
 		})
 		if err == nil {
 			return t, found, nil

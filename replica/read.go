@@ -46,12 +46,13 @@ func (m *Manager) Fetch(plan *FetchPlan) (ready bool) {
 		if fp.Err != nil || fp.HasDiverging || fp.PreferredReadReplica >= 0 {
 			ready = true
 		}
+		n := 0
 		if fp.Records != nil {
-			n := fp.Records.Len()
+			n = fp.Records.Len()
 			plan.readBytes += n
-			left = max(left-n, 0)
 			minOneBatch = false
 		}
+		left = max(left-n, 0) // A negative limit of the request concerns the first partition only.
 	}
 	return ready || plan.readBytes >= plan.MinBytes || readable == 0
 }
@@ -96,8 +97,8 @@ func (p *Partition) read(plan *FetchPlan, fp *FetchPartition, maxBytes int, minO
 	if err := p.checkLeader(fp.CurrentLeaderEpoch); err != nil {
 		return err
 	}
-	if plan.ReplicaID >= 0 && !slices.Contains(p.state.replicas, plan.ReplicaID) {
-		return kerr.NotLeaderForPartition // As Kafka tells a broker that isn't a replica (yet).
+	if plan.ReplicaID >= 0 && (plan.ReplicaID == p.nodeID || !slices.Contains(p.state.replicas, plan.ReplicaID)) {
+		return kerr.NotLeaderForPartition // As Kafka tells a broker that isn't a follower (yet).
 	}
 	bound := plan.bound()
 	fp.source, fp.changes = p, p.changes.Load()
@@ -113,6 +114,10 @@ func (p *Partition) read(plan *FetchPlan, fp *FetchPartition, maxBytes int, minO
 			fp.HasDiverging, fp.Diverging = true, EpochEnd{Epoch: end.LeaderEpoch, EndOffset: end.EndOffset}
 			return nil
 		}
+	}
+	if maxBytes < 0 && fp.FetchOffset >= fp.LogStartOffset && fp.FetchOffset < fp.seen {
+		// Kafka trips over a negative limit where there is something to read.
+		return kerr.UnknownServerError
 	}
 	info, err := p.log.Read(commitlog.ReadOptions{
 		Offset: fp.FetchOffset, MaxBytes: maxBytes, MinOneBatch: minOneBatch,

@@ -70,9 +70,9 @@ func (c *Cache) Assign(epoch int32, startOffset int64) bool {
 // EndOffset answers OffsetForLeaderEpoch: the largest known epoch that is not above epoch, and
 // where it ended (exclusive); logEndOffset for the current one. Undefined for an epoch that is
 // newer than all. For an epoch that is older than all it is the epoch itself with the first
-// known start, as Kafka answers.
+// known start, as Kafka answers, even for numbers that are no epochs; Undefined is none.
 func (c *Cache) EndOffset(epoch int32, logEndOffset int64) (int32, int64) {
-	if epoch < 0 || len(c.entries) == 0 {
+	if epoch == Undefined || len(c.entries) == 0 {
 		return Undefined, Undefined
 	}
 	if epoch == c.Latest() {
