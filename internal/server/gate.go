@@ -11,9 +11,10 @@ import (
 var errStopped = errors.New("the broker stopped before it was ready")
 
 // gate holds requests back until the node is ready, so that a client that comes early waits instead
-// of failing. ApiVersions is answered at once: clients use it to tell a slow broker from a dead one.
+// of failing. ApiVersions is answered at once in the versions without features: probes use it to tell a slow
+// broker from a dead one. The others wait, since clients keep the cluster's features that they are told.
 type gate struct {
-	// early answers before the node is ready; ApiVersions only.
+	// early answers before the node is ready; ApiVersions below featuresFrom only.
 	early wire.Handler
 
 	open   chan struct{}
@@ -22,6 +23,9 @@ type gate struct {
 	// ready is set before open is closed.
 	ready wire.Handler
 }
+
+// featuresFrom is the version of ApiVersions from which on it tells of the cluster's features (KIP-584).
+const featuresFrom = 3
 
 func newGate(early wire.Handler) *gate {
 	return &gate{early: early, open: make(chan struct{}), closed: make(chan struct{})}
@@ -35,7 +39,7 @@ func (g *gate) ServeRequest(r *wire.Request) {
 		return
 	default:
 	}
-	if r.Key == kmsg.ApiVersions.Int16() {
+	if r.Key == kmsg.ApiVersions.Int16() && r.Version < featuresFrom {
 		g.early.ServeRequest(r)
 		return
 	}

@@ -26,7 +26,7 @@ func request(body kmsg.Request) (*wire.Request, *recordingSlot) {
 	return wire.NewRequest(wire.Header{Key: body.Key()}, body, &wire.Session{}, slot, time.Time{}), slot
 }
 
-// TestGateHoldsRequestsUntilReady shows that ApiVersions is answered early, that everything else waits
+// TestGateHoldsRequestsUntilReady shows that ApiVersions is answered early where it tells of no features, that everything else waits
 // for the node, and that what waits when the node stops has its connection closed.
 func TestGateHoldsRequestsUntilReady(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -39,11 +39,14 @@ func TestGateHoldsRequestsUntilReady(t *testing.T) {
 		if slot.reply == nil || slot.reply.Body.Key() != kmsg.ApiVersions.Int16() {
 			t.Fatalf("ApiVersions before the node is ready: %+v", slot.reply)
 		}
+		featured, featuredSlot := request(kmsg.NewPtrApiVersionsRequest())
+		featured.Version = featuresFrom
+		go g.ServeRequest(featured)
 		metadata, slot := request(kmsg.NewPtrMetadataRequest())
 		go g.ServeRequest(metadata)
 		synctest.Wait()
-		if slot.reply != nil {
-			t.Fatal("Metadata was answered before the node was ready")
+		if slot.reply != nil || featuredSlot.reply != nil {
+			t.Fatal("Metadata or the cluster's features were answered before the node was ready")
 		}
 		g.opens(ready)
 		synctest.Wait()
