@@ -60,8 +60,12 @@ fuzz: tools ## every fuzz target for FUZZTIME each (default 30s)
 	./scripts/fuzz.sh $(FUZZTIME)
 
 .PHONY: bench
-bench: build ## stock perf tools against Ottla and Kafka in turn
+bench: build ## raw loads and stock perf tools against Ottla and Kafka in turn, 20 minutes
 	./bench/compare.sh
+
+.PHONY: bench-quick
+bench-quick: build ## the same in 4 minutes, for a look
+	./bench/compare.sh -quick
 
 .PHONY: lint
 lint: tools ## formatting, vet, import table and golangci-lint

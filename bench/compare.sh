@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# compare.sh [--quick] [flags of cmd/compare]: runs Ottla and Kafka in turn on this machine, drives both with the same loads, and
+# compare.sh [-quick] [flags of cmd/compare]: runs Ottla and Kafka in turn on this machine, drives both with the same loads, and
 # writes a table of medians and ratios to bench/results. See README.md for the method. Needs Java 17 or newer and Maven.
 set -euo pipefail
 HERE=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)

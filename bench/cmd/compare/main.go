@@ -21,6 +21,7 @@ type options struct {
 	ottla, java, libs, dir, results string
 	rounds                          int
 	starts, kafkaStarts             int
+	scale                           int64
 	quick                           bool
 	only                            string
 	limit                           time.Duration
@@ -36,14 +37,17 @@ func main() {
 	flag.IntVar(&o.rounds, "rounds", 5, "rounds of each scenario")
 	flag.IntVar(&o.starts, "starts", 10, "starts of Ottla to time")
 	flag.IntVar(&o.kafkaStarts, "kafka-starts", 3, "starts of Kafka to time")
-	flag.BoolVar(&o.quick, "quick", false, "a third of the work, two rounds; for a look, not for quoting")
+	flag.Int64Var(&o.scale, "scale", 1, "do this fraction of the work: 3 is a third")
+	flag.BoolVar(&o.quick, "quick", false, "little warming, a third of the work, two rounds, four minutes; for a look, not for quoting")
 	flag.StringVar(&o.only, "only", "", "regular expression of scenarios to run")
 	flag.DurationVar(&o.limit, "limit", 20*time.Minute, "begin no round after this time")
 	flag.Parse()
 	if o.quick {
-		o.rounds, o.kafkaStarts = min(o.rounds, 2), min(o.kafkaStarts, 2)
+		o.rounds, o.kafkaStarts, o.starts = min(o.rounds, 2), 1, min(o.starts, 5)
+		o.scale = max(o.scale, 3)
 		o.limit = min(o.limit, 4*time.Minute)
 	}
+	o.scale = max(o.scale, 1)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	if err := run(ctx, o); err != nil {

@@ -38,7 +38,7 @@ func newReport(o options, began time.Time) *report {
 		"Ottla (A) beside Kafka (B), " + began.UTC().Format("2006-01-02 15:04 UTC"),
 		"machine: " + fmt.Sprintf("%d cores, %s, Linux %s", runtime.NumCPU(), proc.CPUModel(), strings.TrimSpace(string(kernel))),
 		"versions: " + firstLine(o.ottla, "version") + " (" + runtime.Version() + "), Kafka " + kafka + ", " + firstLine(o.java, "-version"),
-		fmt.Sprintf("rounds: %d, A B A B; quick: %v", o.rounds, o.quick),
+		fmt.Sprintf("rounds: %d, A B A B; 1/%d of the work; quick: %v", o.rounds, o.scale, o.quick),
 	}}
 }
 

@@ -100,7 +100,8 @@ func (n *Node) Stop() error {
 	return errors.Join(fmt.Errorf("%s had to be killed", n.Name), err)
 }
 
-// freeAddresses finds n free ports of the loopback interface.
+// freeAddresses finds n free ports of the loopback interface. Another process may take one before
+// the broker does; the start fails then.
 func freeAddresses(n int) ([]string, error) {
 	var out []string
 	for range n {
