@@ -178,8 +178,14 @@ func threadKeys() []string {
 	}
 }
 
-// securityPrefixes start the keys that are dynamic for one listener only.
-func securityPrefixes() []string { return []string{"ssl.", "sasl.", "principal.builder.class"} }
+// listenerKeys are the keys that may change for one listener only, under its prefix: the stores of keys and
+// certificates (SslConfigs.RECONFIGURABLE_CONFIGS). Other security keys of a broker are taken without one.
+func listenerKeys() []string {
+	return []string{
+		"ssl.key.password", "ssl.keystore.certificate.chain", "ssl.keystore.key", "ssl.keystore.location", "ssl.keystore.password",
+		"ssl.keystore.type", "ssl.truststore.certificates", "ssl.truststore.location", "ssl.truststore.password", "ssl.truststore.type",
+	}
+}
 
 // ValidateBroker checks dynamic settings of this broker, or of all (clusterDefault), as they would be; the
 // error is a kerror with INVALID_REQUEST (DynamicBrokerConfig.validate).
@@ -192,7 +198,7 @@ func (b *Broker) ValidateBroker(values map[string]string, clusterDefault bool) e
 		case k == nil:
 		case k.UpdateMode == ReadOnly:
 			fixed = append(fixed, name)
-		case slices.ContainsFunc(securityPrefixes(), func(p string) bool { return strings.HasPrefix(name, p) }):
+		case slices.Contains(listenerKeys(), name):
 			perListener = append(perListener, name)
 		case clusterDefault && k.UpdateMode == PerBroker:
 			perBroker = append(perBroker, name)
