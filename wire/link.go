@@ -1,13 +1,11 @@
 package wire
 
 import (
-	"encoding/binary"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/ottla/ottla/internal/buf"
-	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
 // socket is the side of a transport that a link uses. No method blocks.
@@ -351,91 +349,6 @@ func (l *link) drop(slots []*slot) (fns []func(), freed charged) {
 	return fns, freed
 }
 
-// Complete implements Slot.
-func (s *slot) Complete(r Reply) {
-	set := 0
-	for _, is := range [...]bool{r.Body != nil, r.Chunks != nil, r.None, r.CloseReason != nil} {
-		if is {
-			set++
-		}
-	}
-	if set > 1 {
-		panic("wire: a reply is one of a body, chunks, nothing and a reason to close")
-	}
-	switch {
-	case r.CloseReason != nil:
-		s.complete(reply{closeReason: r.CloseReason})
-	case r.None:
-		s.complete(reply{})
-	case r.Body != nil:
-		s.complete(s.encode(r.Body))
-	default:
-		s.complete(s.frameChunks(r.Chunks))
-	}
-}
-
-// encode makes a frame of a response.
-func (s *slot) encode(body kmsg.Response) reply {
-	b := s.link.server.pool.Get(0)
-	frame := appendReply(b.Full()[:0], s.header, body)
-	if len(frame) <= len(b.Full()) {
-		b.SetLen(len(frame))
-		return reply{head: b}
-	}
-	b.Release()
-	return reply{chunks: []Chunk{{Bytes: frame}}}
-}
-
-// frameChunks puts size and response header before an encoded body.
-func (s *slot) frameChunks(chunks []Chunk) reply {
-	size := 0
-	for _, c := range chunks {
-		if c.File != nil {
-			size += c.File.Len()
-		} else {
-			size += len(c.Bytes)
-		}
-	}
-	b := s.link.server.pool.Get(0)
-	head := appendResponseHeader(append(b.Full()[:0], 0, 0, 0, 0), s.header.Key, s.header.Version, s.header.CorrelationID)
-	binary.BigEndian.PutUint32(head, uint32(len(head)-4+size))
-	b.SetLen(len(head))
-	return reply{head: b, chunks: chunks}
-}
-
-// complete hands a request's reply over and sends what has become first in order.
-func (s *slot) complete(r reply) {
-	l := s.link
-	l.mu.Lock()
-	frame, freed := s.takeFrame()
-	s.onClose = nil
-	var fns []func()
-	switch s.state {
-	case slotDropped:
-		defer r.release()
-	case slotStarted, slotProceeded:
-		s.state, s.reply = slotDone, r
-		if r.closeReason != nil {
-			l.conn.Stop()
-		}
-		var dropped charged
-		fns, dropped = l.emit()
-		freed = freed.plus(dropped)
-	default:
-		l.mu.Unlock()
-		panic("wire: a request was completed twice")
-	}
-	l.settle()
-	if frame != nil {
-		frame.Release()
-	}
-	l.server.budget.release(freed)
-	for _, f := range fns {
-		f()
-	}
-	l.sock.flush()
-}
-
 // emit moves finished replies to the transport. Requires: l.mu held.
 func (l *link) emit() (fns []func(), freed charged) {
 	for {
@@ -449,48 +362,4 @@ func (l *link) emit() (fns []func(), freed charged) {
 			fns, freed = append(fns, f...), freed.plus(n)
 		}
 	}
-}
-
-// takeFrame takes the request's bytes from it. Requires: l.mu held.
-func (s *slot) takeFrame() (frame *buf.Buf, freed charged) {
-	frame, freed = s.frame, chargeOf(s.cost)
-	s.frame, s.cost = nil, 0
-	return frame, freed
-}
-
-// Proceed implements Slot.
-func (s *slot) Proceed() {
-	l := s.link
-	l.mu.Lock()
-	if s.state == slotStarted {
-		s.state = slotProceeded
-	}
-	l.settle()
-}
-
-// ReleaseFrame implements Slot.
-func (s *slot) ReleaseFrame() {
-	l := s.link
-	l.mu.Lock()
-	frame, freed := s.takeFrame()
-	l.mu.Unlock()
-	if frame != nil {
-		frame.Release()
-	}
-	l.server.budget.release(freed)
-}
-
-// OnClose implements Slot.
-func (s *slot) OnClose(f func()) {
-	l := s.link
-	l.mu.Lock()
-	if s.state == slotDropped {
-		l.mu.Unlock()
-		f()
-		return
-	}
-	if s.state != slotDone {
-		s.onClose = f
-	}
-	l.mu.Unlock()
 }

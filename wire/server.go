@@ -64,8 +64,8 @@ func NewServer(cfg Config) (*Server, error) {
 	s := &Server{cfg: cfg, budget: NewBudget(cfg.Limits.QueuedRequestBytes), started: cfg.Clock.Now()}
 	s.reasons = closeLog{logger: cfg.Logger, now: cfg.Clock.Now}
 	s.conns.init(cfg.Limits.Connections, len(cfg.Listeners))
-	s.idle = idleSweep{server: s, maxIdle: cfg.Limits.MaxIdle}
-	s.stalls.server = s
+	s.idle.init(s)
+	s.stalls.init(s)
 	return s, nil
 }
 

@@ -1,11 +1,6 @@
 package wire
 
-import (
-	"sync"
-	"time"
-
-	"github.com/ottla/ottla/internal/clock"
-)
+import "time"
 
 const (
 	// stallInterval is how often, while connections wait for memory, the others are looked at.
@@ -20,56 +15,27 @@ const (
 // there is memory, a client may be as slow as it likes.
 type stallSweep struct {
 	server *Server
+	timer  sweepTimer
+}
 
-	mu      sync.Mutex
-	timer   clock.Timer
-	armed   bool
-	stopped bool
-	running sync.WaitGroup
+// init prepares the sweep. Requires: s.cfg is set.
+func (w *stallSweep) init(s *Server) {
+	w.server = s
+	w.timer.clock, w.timer.sweep = s.cfg.Clock, w.sweep
 }
 
 // arm makes sure that a sweep will come, as a connection waits. It doesn't block.
-func (s *stallSweep) arm() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.armed || s.stopped {
-		return
-	}
-	s.armed = true
-	if s.timer == nil {
-		s.timer = s.server.cfg.Clock.AfterFunc(stallInterval, s.sweep)
-	} else {
-		s.timer.Reset(stallInterval)
-	}
-}
+func (w *stallSweep) arm() { w.timer.arm(stallInterval) }
 
-func (s *stallSweep) sweep() {
-	s.mu.Lock()
-	s.armed = false
-	if s.stopped {
-		s.mu.Unlock()
+func (w *stallSweep) sweep() {
+	if !w.server.budget.Wanted() {
 		return
 	}
-	s.running.Add(1)
-	defer s.running.Done()
-	s.mu.Unlock()
-
-	if !s.server.budget.Wanted() {
-		return
-	}
-	for _, l := range s.server.conns.all() {
+	for _, l := range w.server.conns.all() {
 		l.closeIfStalled(stallBytes)
 	}
-	s.arm()
+	w.arm()
 }
 
 // stop prevents further sweeps and waits for one that runs.
-func (s *stallSweep) stop() {
-	s.mu.Lock()
-	s.stopped = true
-	if s.timer != nil {
-		s.timer.Stop()
-	}
-	s.mu.Unlock()
-	s.running.Wait()
-}
+func (w *stallSweep) stop() { w.timer.stop() }

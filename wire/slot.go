@@ -1,0 +1,195 @@
+package wire
+
+import (
+	"encoding/binary"
+	"time"
+
+	"github.com/ottla/ottla/internal/buf"
+	"github.com/twmb/franz-go/pkg/kmsg"
+)
+
+// slotState is how far a request has come.
+type slotState uint8
+
+const (
+	// slotQueued: read, not started.
+	slotQueued slotState = iota
+	// slotStarted: with the handler; the next one must wait.
+	slotStarted
+	// slotProceeded: with the handler; the next one may start.
+	slotProceeded
+	// slotDone: completed; its reply waits for those before it.
+	slotDone
+	// slotDropped: the connection died or was told to close before the request was completed.
+	slotDropped
+)
+
+// slot is a request's place in the order of its connection. It is guarded by the link's mutex, but
+// for link, receivedAt and header, which don't change once the request is started.
+type slot struct {
+	link       *link
+	receivedAt time.Time
+	header     Header
+
+	state slotState
+	// frame is the request's bytes; nil once they are given back.
+	frame *buf.Buf
+	// cost is what the frame takes of the memory budget.
+	cost int64
+	// reply is what is sent; set with slotDone.
+	reply reply
+	// onClose runs if the connection dies first.
+	onClose func()
+}
+
+// reply is an encoded answer.
+type reply struct {
+	// chunks are sent in order, head first; both are empty where nothing is sent.
+	chunks []Chunk
+	// head is the frame's start in pooled memory; nil if there is none.
+	head *buf.Buf
+	// closeReason closes the connection once everything before it is sent.
+	closeReason error
+}
+
+// release gives up what a reply holds, if it isn't sent.
+func (r *reply) release() {
+	if r.head != nil {
+		r.head.Release()
+	}
+	for i := range r.chunks {
+		if f := r.chunks[i].File; f != nil {
+			f.Release()
+		}
+	}
+	*r = reply{}
+}
+
+// Complete implements Slot.
+func (s *slot) Complete(r Reply) {
+	set := 0
+	for _, is := range [...]bool{r.Body != nil, r.Chunks != nil, r.None, r.CloseReason != nil} {
+		if is {
+			set++
+		}
+	}
+	if set > 1 {
+		panic("wire: a reply is one of a body, chunks, nothing and a reason to close")
+	}
+	switch {
+	case r.CloseReason != nil:
+		s.complete(reply{closeReason: r.CloseReason})
+	case r.None:
+		s.complete(reply{})
+	case r.Body != nil:
+		s.complete(s.encode(r.Body))
+	default:
+		s.complete(s.frameChunks(r.Chunks))
+	}
+}
+
+// encode makes a frame of a response.
+func (s *slot) encode(body kmsg.Response) reply {
+	b := s.link.server.pool.Get(0)
+	frame := appendReply(b.Full()[:0], s.header, body)
+	if len(frame) <= len(b.Full()) {
+		b.SetLen(len(frame))
+		return reply{head: b}
+	}
+	b.Release()
+	return reply{chunks: []Chunk{{Bytes: frame}}}
+}
+
+// frameChunks puts size and response header before an encoded body.
+func (s *slot) frameChunks(chunks []Chunk) reply {
+	size := 0
+	for _, c := range chunks {
+		if c.File != nil {
+			size += c.File.Len()
+		} else {
+			size += len(c.Bytes)
+		}
+	}
+	b := s.link.server.pool.Get(0)
+	head := appendResponseHeader(append(b.Full()[:0], 0, 0, 0, 0), s.header.Key, s.header.Version, s.header.CorrelationID)
+	binary.BigEndian.PutUint32(head, uint32(len(head)-4+size))
+	b.SetLen(len(head))
+	return reply{head: b, chunks: chunks}
+}
+
+// complete hands a request's reply over and sends what has become first in order.
+func (s *slot) complete(r reply) {
+	l := s.link
+	l.mu.Lock()
+	frame, freed := s.takeFrame()
+	s.onClose = nil
+	var fns []func()
+	switch s.state {
+	case slotDropped:
+		defer r.release()
+	case slotStarted, slotProceeded:
+		s.state, s.reply = slotDone, r
+		if r.closeReason != nil {
+			l.conn.Stop()
+		}
+		var dropped charged
+		fns, dropped = l.emit()
+		freed = freed.plus(dropped)
+	default:
+		l.mu.Unlock()
+		panic("wire: a request was completed twice")
+	}
+	l.settle()
+	if frame != nil {
+		frame.Release()
+	}
+	l.server.budget.release(freed)
+	for _, f := range fns {
+		f()
+	}
+	l.sock.flush()
+}
+
+// takeFrame takes the request's bytes from it. Requires: l.mu held.
+func (s *slot) takeFrame() (frame *buf.Buf, freed charged) {
+	frame, freed = s.frame, chargeOf(s.cost)
+	s.frame, s.cost = nil, 0
+	return frame, freed
+}
+
+// Proceed implements Slot.
+func (s *slot) Proceed() {
+	l := s.link
+	l.mu.Lock()
+	if s.state == slotStarted {
+		s.state = slotProceeded
+	}
+	l.settle()
+}
+
+// ReleaseFrame implements Slot.
+func (s *slot) ReleaseFrame() {
+	l := s.link
+	l.mu.Lock()
+	frame, freed := s.takeFrame()
+	l.mu.Unlock()
+	if frame != nil {
+		frame.Release()
+	}
+	l.server.budget.release(freed)
+}
+
+// OnClose implements Slot.
+func (s *slot) OnClose(f func()) {
+	l := s.link
+	l.mu.Lock()
+	if s.state == slotDropped {
+		l.mu.Unlock()
+		f()
+		return
+	}
+	if s.state != slotDone {
+		s.onClose = f
+	}
+	l.mu.Unlock()
+}
