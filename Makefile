@@ -59,6 +59,14 @@ demo: build ## a real file through the stock console tools, killed and restarted
 fuzz: tools ## every fuzz target for FUZZTIME each (default 30s)
 	./scripts/fuzz.sh $(FUZZTIME)
 
+.PHONY: hostile
+hostile: build ## attack the broker with damaged frames and hostile clients
+	./compat-tests/hostile/run.sh
+
+.PHONY: crash
+crash: build ## kill the broker, tear its files, start it again; hand data over to Kafka and back
+	./compat-tests/crash/run.sh
+
 .PHONY: bench
 bench: build ## raw loads and stock perf tools against Ottla and Kafka in turn, 20 minutes
 	./bench/compare.sh
