@@ -232,8 +232,21 @@ func (d *Deps) autoCreate(r *wire.Request, img *image.Image, names []string) {
 	if len(req.Topics) == 0 {
 		return
 	}
-	if _, err := d.askController(r, req, autoCreateTimeoutMs); err != nil {
-		d.Logger.Warn("creating topics that a client asked for", "topics", names, "error", err)
+	resp, err := d.askController(r, req, autoCreateTimeoutMs)
+	if err != nil {
+		d.Logger.Warn("can't create topics that a client asked for", "topics", names, "error", err)
+		return
+	}
+	// Topics that come back after their deletion puzzle people: the log tells who wanted them.
+	clientID := ""
+	if r.ClientID != nil {
+		clientID = *r.ClientID
+	}
+	for _, t := range resp.(*kmsg.CreateTopicsResponse).Topics {
+		if t.ErrorCode == 0 {
+			d.Logger.Info("created a topic that a client asked for", "topic", t.Topic, "partitions", t.NumPartitions,
+				"client", r.Session.ClientAddr, "client_id", clientID, "software", r.Session.ClientSoftware().Name)
+		}
 	}
 }
 

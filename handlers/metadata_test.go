@@ -133,6 +133,30 @@ func TestMetadataByID(t *testing.T) {
 	}
 }
 
+// TestMetadataWithoutNameAndID asks for a topic by nothing: Kafka fails on it, and so does the whole request,
+// unless another topic is named by its id.
+func TestMetadataWithoutNameAndID(t *testing.T) {
+	b, _ := newAdminBroker(t, nil)
+	b.create("t1", 1)
+	for _, version := range []int16{12, 13} {
+		req := metadataRequest(version, "t1")
+		req.Topics = append(req.Topics, kmsg.NewMetadataRequestTopic())
+		resp := ask[*kmsg.MetadataResponse](b, req)
+		if got := showTopics(resp); got != "t1:-1; :-1" || len(resp.Brokers) != 0 || resp.ClusterID != nil || resp.ControllerID != -1 {
+			t.Errorf("v%d: %s, %+v", version, got, resp)
+		}
+		if top := resp.ErrorCode; version >= 13 && top != kerr.UnknownServerError.Code || version < 13 && top != 0 {
+			t.Errorf("v%d: top-level error %d", version, top)
+		}
+		byID := kmsg.NewMetadataRequestTopic()
+		byID.TopicID = [16]byte{9}
+		req.Topics = append(req.Topics, byID)
+		if got := showTopics(ask[*kmsg.MetadataResponse](b, req)); got != "null:100" {
+			t.Errorf("v%d beside an id: %s", version, got)
+		}
+	}
+}
+
 // TestMetadataAuthorizedOperations gives the bits of a broker without an authorizer; those of the
 // cluster in versions 8 to 10 only. They are there for topics that don't exist, but not for unknown ids.
 func TestMetadataAuthorizedOperations(t *testing.T) {
