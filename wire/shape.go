@@ -1,6 +1,6 @@
 package wire
 
-//go:generate go run shape_gen.go -schemas $KAFKA_SCHEMAS
+//go:generate go run shape_gen.go -schemas "$KAFKA_SCHEMAS"
 
 import (
 	"encoding/binary"
