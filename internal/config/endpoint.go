@@ -1,6 +1,9 @@
 package config
 
-import "net"
+import (
+	"net"
+	"strings"
+)
 
 // Security protocols of a listener.
 const (
@@ -46,6 +49,22 @@ type Endpoints struct {
 	InterBroker string
 	// Controllers is controller.listener.names.
 	Controllers []string
+}
+
+// unreachable warns of listeners that accept connections from everywhere and then send their clients to the
+// clients' own machine.
+func (e *Endpoints) unreachable() (warnings []string) {
+	for _, a := range e.Advertised {
+		ip := net.ParseIP(a.Host)
+		loopback := strings.EqualFold(a.Host, "localhost") || ip != nil && ip.IsLoopback()
+		for _, b := range e.Listeners {
+			if loopback && b.Name == a.Name && b.Wildcard() {
+				warnings = append(warnings, "listener "+a.Name+" is bound to all addresses but advertised as "+a.Address()+
+					": only clients on this machine will reach it; set advertised.listeners, or leave it out to advertise the address that each client uses")
+			}
+		}
+	}
+	return warnings
 }
 
 // Advertised is one entry of advertised.listeners.

@@ -17,7 +17,8 @@ func ZeroConfig() map[string]string {
 }
 
 // Load checks static settings (file, environment, command line, in one map) and makes the view of
-// them. The warnings name keys that are unknown or have no effect. The error is one line that names
+// them. The warnings name keys that are unknown or have no effect, and addresses that most clients can't
+// reach. The error is one line that names
 // the key and its value in Kafka's words.
 //
 // Three keys that Kafka demands have defaults: node.id is 1, process.roles is broker,controller, and
@@ -51,7 +52,7 @@ func Load(static map[string]string) (b *Broker, warnings []string, err error) {
 	if err != nil {
 		return nil, nil, withValue(err, static)
 	}
-	return newBroker(l, e), warnings, nil
+	return newBroker(l, e), append(warnings, e.unreachable()...), nil
 }
 
 // completed is a copy of static in which what Ottla doesn't demand is filled in: node.id and broker.id
