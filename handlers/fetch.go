@@ -255,7 +255,7 @@ func (f *fetch) collect(answer *fetchAnswer, tell func(i int) bool) {
 				p.code = f.d.codeOf(fp.Err, "fetch", "topic", fp.Topic, "partition", fp.Partition)
 				if f.r.Version >= fetchEndpoints && wantsLeaderHint(fp.Err) {
 					p.leader = leaderOf(f.img, fp.Topic, fp.Partition)
-					answer.brokers.add(f.img, p.leader.id, f.r.Session.Listener)
+					answer.brokers.add(f.d, f.r, f.img, p.leader.id)
 				}
 			}
 			answer.partitions = append(answer.partitions, p)

@@ -87,15 +87,11 @@ func findCoordinator(ctx context.Context, d *Deps, r *wire.Request, kind int8, k
 	if err != nil {
 		return fail(err)
 	}
-	broker := d.Image().Broker(nodeID)
-	if broker == nil || broker.Fenced {
-		return fail(kerr.CoordinatorNotAvailable)
-	}
-	endpoint, ok := broker.Listener(r.Session.Listener)
+	host, port, ok := d.reach(r, d.Image().Broker(nodeID))
 	if !ok {
 		return fail(kerr.CoordinatorNotAvailable)
 	}
-	c.NodeID, c.Host, c.Port = nodeID, endpoint.Host, int32(endpoint.Port)
+	c.NodeID, c.Host, c.Port = nodeID, host, port
 	return c
 }
 

@@ -215,6 +215,11 @@ func TestMetadataLeaders(t *testing.T) {
 	}
 }
 
+// hereGroups says that this broker coordinates every group.
+type hereGroups struct{ Groups }
+
+func (hereGroups) Coordinator(context.Context, string) (int32, error) { return testNode, nil }
+
 // TestMetadataAutoAdvertised gives a client the address that it has used, where nothing else is
 // configured for a listener on all addresses; what is configured is given as it is.
 func TestMetadataAutoAdvertised(t *testing.T) {
@@ -233,6 +238,18 @@ func TestMetadataAutoAdvertised(t *testing.T) {
 		b.session.LocalAddr = netip.MustParseAddrPort(tc.local)
 		if resp := ask[*kmsg.MetadataResponse](b, metadataRequest(13)); resp.Brokers[0].Host != tc.want || resp.Brokers[0].Port != 9092 {
 			t.Errorf("%v through %s: %s:%d, want %s", tc.static, tc.local, resp.Brokers[0].Host, resp.Brokers[0].Port, tc.want)
+		}
+		// Whoever names a broker gives the same address: a group's members would else be sent elsewhere.
+		b.h.deps.Groups = hereGroups{}
+		find := kmsg.NewPtrFindCoordinatorRequest()
+		find.SetVersion(4)
+		find.CoordinatorKeys = []string{"g"}
+		if c := ask[*kmsg.FindCoordinatorResponse](b, find).Coordinators[0]; c.Host != tc.want || c.Port != 9092 {
+			t.Errorf("%v through %s: coordinator %s:%d, want %s", tc.static, tc.local, c.Host, c.Port, tc.want)
+		}
+		cluster := ask[*kmsg.DescribeClusterResponse](b, kmsg.NewPtrDescribeClusterRequest())
+		if n := cluster.Brokers[0]; n.Host != tc.want || n.Port != 9092 {
+			t.Errorf("%v through %s: DescribeCluster has %s:%d, want %s", tc.static, tc.local, n.Host, n.Port, tc.want)
 		}
 	}
 }

@@ -233,7 +233,7 @@ func (p *produce) answerError(pp *replica.ProducePartition, out *kmsg.ProduceRes
 	if p.r.Version >= produceLeaderHint && wantsLeaderHint(pp.Err) {
 		hint := leaderOf(p.img, pp.Topic, pp.Partition)
 		out.CurrentLeader.LeaderID, out.CurrentLeader.LeaderEpoch = hint.id, hint.epoch
-		brokers.add(p.img, hint.id, p.r.Session.Listener)
+		brokers.add(p.d, p.r, p.img, hint.id)
 	}
 	if p.r.Version < produceErrors {
 		return

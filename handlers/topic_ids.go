@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/ottla/ottla/controller/image"
+	"github.com/ottla/ottla/wire"
 )
 
 // topicName is the name of the topic with that id in an image; false if there is none.
@@ -41,16 +42,13 @@ type endpoint struct {
 // endpoints collects the brokers named in hints, each once.
 type endpoints []endpoint
 
-// add adds a broker, unless it is listed, fenced or not on that listener.
-func (e *endpoints) add(img *image.Image, id int32, listener string) {
+// add adds a broker, unless it is listed or the client of the request can't reach it.
+func (e *endpoints) add(d *Deps, r *wire.Request, img *image.Image, id int32) {
 	if id < 0 || slices.ContainsFunc(*e, func(x endpoint) bool { return x.id == id }) {
 		return
 	}
 	b := img.Broker(id)
-	if b == nil || b.Fenced {
-		return
-	}
-	if at, ok := b.Listener(listener); ok {
-		*e = append(*e, endpoint{id: id, host: at.Host, port: int32(at.Port), rack: b.Rack})
+	if host, port, ok := d.reach(r, b); ok {
+		*e = append(*e, endpoint{id: id, host: host, port: port, rack: b.Rack})
 	}
 }
