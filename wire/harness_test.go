@@ -248,6 +248,9 @@ func pattern(n int) []byte {
 const childEnv = "OTTLA_WIRE_TEST_CHILD"
 
 func runChild(mode string) int {
+	if args, ok := isLoad(mode); ok {
+		return loadChild(args)
+	}
 	switch mode {
 	case "emfile":
 		return emfileChild()

@@ -74,6 +74,28 @@ func (s *loopSocket) flush() {
 	s.link.flushed()
 }
 
+// flushSoon calls flush on a worker. Replies that are pushed until it gets to run leave with one system
+// call; if the goroutine that pushes them calls flush first, nothing is left to do.
+func (s *loopSocket) flushSoon() {
+	s.mu.Lock()
+	if s.soon || s.sending || s.armed || s.closed || s.queue.empty() {
+		s.mu.Unlock()
+		return
+	}
+	s.soon = true
+	s.mu.Unlock()
+	if !s.transport.server.workers.start(taskFunc(s.flushNow)) {
+		s.flushNow()
+	}
+}
+
+func (s *loopSocket) flushNow() {
+	s.mu.Lock()
+	s.soon = false
+	s.mu.Unlock()
+	s.flush()
+}
+
 // isDisconnect says whether an error only means that the client is gone.
 func isDisconnect(err error) bool {
 	return errors.Is(err, unix.EPIPE) || errors.Is(err, unix.ECONNRESET) || errors.Is(err, unix.ETIMEDOUT)
@@ -83,8 +105,28 @@ func isDisconnect(err error) bool {
 func (s *loopSocket) writable() {
 	s.mu.Lock()
 	s.armed = false
+	gone := s.detached && hungUp(s.fd)
 	s.mu.Unlock()
+	if gone {
+		s.close()
+		return
+	}
 	s.flush()
+	s.watch()
+}
+
+// watch has writable called once if a client that has closed its side closes the other one too: nobody
+// is left then to read the answers, and requests that wait for long needn't be waited for.
+func (s *loopSocket) watch() {
+	s.mu.Lock()
+	var err error
+	if s.detached && !s.closed && !s.armed {
+		err = s.transport.writes.watch(s)
+	}
+	s.mu.Unlock()
+	if err != nil {
+		s.transport.server.cfg.Logger.Debug("can't watch a half-closed connection", "err", err) // Sending tells, later.
+	}
 }
 
 // step makes one system call that sends, after reading small files that come first. Requires: s.mu

@@ -98,6 +98,9 @@ func (p *writePoller) arm(s *loopSocket) error {
 	return nil
 }
 
+// watch does nothing here: that a client is gone is noticed when it is sent something.
+func (p *writePoller) watch(*loopSocket) error { return nil }
+
 // remove forgets a socket whose descriptor is about to be closed. Requires: s.mu held.
 func (p *writePoller) remove(s *loopSocket) {
 	p.mu.Lock()

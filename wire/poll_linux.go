@@ -30,7 +30,7 @@ type writePoller struct {
 	done    chan struct{}
 
 	mu sync.Mutex
-	// armed is the sockets that wait, by session id.
+	// armed is the sockets that wait or are watched, by session id.
 	armed map[uint64]*loopSocket
 }
 
@@ -85,6 +85,20 @@ func (p *writePoller) loop() {
 
 // arm has s.writable called once when the socket has room or is broken. Requires: s.mu held.
 func (p *writePoller) arm(s *loopSocket) error {
+	if err := p.register(s, unix.EPOLLOUT); err != nil {
+		return err
+	}
+	s.armed = true
+	return nil
+}
+
+// watch has s.writable called once when the socket is closed both ways or broken. Requires: s.mu held,
+// s isn't armed.
+func (p *writePoller) watch(s *loopSocket) error { return p.register(s, 0) }
+
+// register has s.writable called once after one of the events, or after an error, which is told in any
+// case. Requires: s.mu held.
+func (p *writePoller) register(s *loopSocket, events uint32) error {
 	id := s.link.session.ID
 	p.mu.Lock()
 	p.armed[id] = s
@@ -93,11 +107,11 @@ func (p *writePoller) arm(s *loopSocket) error {
 	if s.registered {
 		op = unix.EPOLL_CTL_MOD
 	}
-	e := unix.EpollEvent{Events: unix.EPOLLOUT | unix.EPOLLONESHOT, Fd: int32(uint32(id)), Pad: int32(uint32(id >> 32))}
+	e := unix.EpollEvent{Events: events | unix.EPOLLONESHOT, Fd: int32(uint32(id)), Pad: int32(uint32(id >> 32))}
 	if err := unix.EpollCtl(p.fd, op, s.fd, &e); err != nil {
 		return os.NewSyscallError("epoll_ctl", err)
 	}
-	s.armed, s.registered = true, true
+	s.registered = true
 	return nil
 }
 

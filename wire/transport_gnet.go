@@ -124,6 +124,7 @@ func (t *loopTransport) OnClose(c gnet.Conn, err error) gnet.Action {
 	if errors.Is(err, io.EOF) && s.detach() {
 		s.link.end()
 		s.flush()
+		s.watch()
 		return gnet.None
 	}
 	s.shut()
@@ -170,8 +171,8 @@ type loopSocket struct {
 	closed, aborted bool
 	// detached: the client closed its side and gnet its descriptor; fd is a duplicate of our own.
 	detached bool
-	// sending: a goroutine sends from the queue; nobody else may.
-	sending bool
+	// sending: a goroutine sends from the queue; nobody else may. soon: one is about to.
+	sending, soon bool
 	// armed: writePoller tells when there is room; registered: it knows fd.
 	armed, registered bool
 }
@@ -259,8 +260,7 @@ func (s *loopSocket) detach() bool {
 	if !s.link.unanswered() && s.unsent() == 0 {
 		return false
 	}
-	fds := []unix.PollFd{{Fd: int32(s.fd)}}
-	if _, err := unix.Poll(fds, 0); err != nil || fds[0].Revents&(unix.POLLHUP|unix.POLLERR|unix.POLLNVAL) != 0 {
+	if hungUp(s.fd) {
 		return false
 	}
 	fd, err := duplicate(s.fd)
@@ -274,6 +274,13 @@ func (s *loopSocket) detach() bool {
 	}
 	s.fd, s.detached, s.armed = fd, true, false
 	return true
+}
+
+// hungUp says whether a connection is closed both ways, or broken.
+func hungUp(fd int) bool {
+	fds := []unix.PollFd{{Fd: int32(fd)}}
+	_, err := unix.Poll(fds, 0)
+	return err != nil && !errors.Is(err, unix.EINTR) || fds[0].Revents&(unix.POLLHUP|unix.POLLERR|unix.POLLNVAL) != 0
 }
 
 // shut ends all use of the descriptor and drops what isn't sent.

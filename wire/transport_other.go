@@ -21,6 +21,9 @@ func (*loopTransport) stop() error                          { return nil }
 func (*loopTransport) closePoller() error                   { return nil }
 func (*loopTransport) prepare(*link, net.Conn) func() error { return nil }
 
+// hungUp isn't known here: sending tells.
+func hungUp(int) bool { return false }
+
 func setReceiveBuffer(uintptr, int) error { return nil }
 
 func relisten(uintptr, int) error { return nil }

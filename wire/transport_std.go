@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"sync"
+	"syscall"
 	"time"
 )
 
@@ -150,13 +151,28 @@ func (s *stdSocket) read() {
 }
 
 // readFailed ends the connection: after a clean end of the client's side, what was read is still
-// answered.
+// answered, unless the client closes the other side too.
 func (s *stdSocket) readFailed(err error) {
 	if errors.Is(err, io.EOF) {
 		s.link.end()
-		return
+		s.awaitHangUp()
 	}
 	s.close()
+}
+
+// awaitHangUp waits until the connection is closed, by us or by the client, or breaks.
+func (s *stdSocket) awaitHangUp() {
+	c, ok := s.base.(syscall.Conn)
+	if !ok {
+		<-s.closed
+		return
+	}
+	raw, err := c.SyscallConn()
+	if err != nil {
+		return
+	}
+	// Go's poller tells of every change of the socket's state; an error means that we closed it.
+	_ = raw.Read(func(fd uintptr) bool { return hungUp(int(fd)) })
 }
 
 func (s *stdSocket) push(r *reply) {
@@ -168,6 +184,9 @@ func (s *stdSocket) push(r *reply) {
 	}
 	s.queue.push(r)
 }
+
+// flushSoon is flush, which always leaves the sending to a worker.
+func (s *stdSocket) flushSoon() { s.flush() }
 
 func (s *stdSocket) unsent() int {
 	s.mu.Lock()

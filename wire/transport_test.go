@@ -189,6 +189,66 @@ func TestHalfClose(t *testing.T) {
 	})
 }
 
+// TestHangUpAfterHalfClose checks that a parked request of a client that has closed its side is told when
+// the client closes the other one too, though there is nothing to be sent to it.
+func TestHangUpAfterHalfClose(t *testing.T) {
+	eachTransport(t, func(t *testing.T, transport Transport) {
+		parked := make(chan *Request, 1)
+		died := make(chan struct{})
+		s := serve(t, transport, func(r *Request) {
+			r.OnClose(func() { close(died) })
+			parked <- r
+		})
+		c := s.dial()
+		c.send(metadata(1, "parked"))
+		r := <-parked
+		c.c.(*net.TCPConn).CloseWrite()
+		eventually(t, "the end is seen", func() bool {
+			for _, l := range s.conns.all() {
+				l.mu.Lock()
+				ended := l.conn.ended
+				l.mu.Unlock()
+				if !ended {
+					return false
+				}
+			}
+			return true
+		})
+		select {
+		case <-died:
+			t.Fatal("a half-closed connection was given up")
+		default:
+		}
+		c.c.(*net.TCPConn).SetLinger(0) // The other side is closed by a reset.
+		c.c.Close()
+		select {
+		case <-died:
+		case <-time.After(patience):
+			t.Fatal("the parked request wasn't told")
+		}
+		r.NoReply()
+		eventually(t, "the connection is gone", func() bool { return s.metrics.Connections.Load() == 0 })
+	})
+}
+
+// TestPipelinedReplies checks that the replies to requests that are read together, which are sent by
+// whoever comes first, arrive completely and in order.
+func TestPipelinedReplies(t *testing.T) {
+	eachTransport(t, func(t *testing.T, transport Transport) {
+		s := serve(t, transport, answerMetadata)
+		c := s.dial()
+		const n = 200
+		var all []byte
+		for i := range n {
+			all = append(all, metadata(int32(i), "pipelined")...)
+		}
+		c.send(all)
+		for i := range n {
+			c.expectMetadata(int32(i), "pipelined")
+		}
+	})
+}
+
 // TestOnClose checks that a parked request is told of its client's death, and may complete then.
 func TestOnClose(t *testing.T) {
 	eachTransport(t, func(t *testing.T, transport Transport) {
