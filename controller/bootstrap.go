@@ -6,6 +6,7 @@ import (
 
 	"github.com/ottla/ottla/controller/image"
 	"github.com/ottla/ottla/internal/record/metadata"
+	"github.com/ottla/ottla/internal/uuid"
 )
 
 // bootstrapFeatures are the feature levels of a new cluster: those of Kafka 4.4.0. kraft.version
@@ -40,7 +41,7 @@ func bootstrapRecords(cfg Config) []metadata.Record {
 // with a dash, so that it can be given on a command line.
 func NewClusterID(rng *rand.Rand) string {
 	for {
-		if s := image.FormatID(image.NewID(rng)); s[0] != '-' {
+		if s := uuid.Format(uuid.New(rng.Uint64)); s[0] != '-' {
 			return s
 		}
 	}

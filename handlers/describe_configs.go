@@ -44,7 +44,7 @@ func (d *Deps) describeResource(img *image.Image, resource config.Resource, name
 	b := d.Configs.Broker()
 	switch resource {
 	case config.ResourceTopic:
-		if err := checkTopicName(name); err != nil {
+		if err := image.ValidateTopicName(name); err != nil {
 			return nil, err
 		}
 		if img.Topic(name) == nil {

@@ -4,6 +4,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"github.com/ottla/ottla/controller/image"
 	"github.com/ottla/ottla/internal/kerror"
 	"github.com/ottla/ottla/replica"
 	"github.com/ottla/ottla/wire"
@@ -41,7 +42,7 @@ func handleDescribeProducers(d *Deps, r *wire.Request) {
 // describeProducers refuses names that no topic has, and topics that aren't there, in words; a
 // partition that isn't there, without.
 func describeProducers(d *Deps, topic string, partition int32) ([]replica.ProducerState, error) {
-	if err := checkTopicName(topic); err != nil {
+	if err := image.ValidateTopicName(topic); err != nil {
 		return nil, err
 	}
 	if d.Image().Topic(topic) == nil {

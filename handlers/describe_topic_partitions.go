@@ -81,7 +81,7 @@ func (p *partitionPage) add(name string, t *image.Topic, first int32) bool {
 	out.Topic, out.IsInternal, out.AuthorizedOperations = &name, isInternalTopic(name), allTopicOperations
 	if t == nil {
 		out.ErrorCode = kerr.UnknownTopicOrPartition.Code
-		if err := checkTopicName(name); err != nil {
+		if err := image.ValidateTopicName(name); err != nil {
 			out.ErrorCode = kerror.CodeOf(err)
 		}
 		p.resp.Topics = append(p.resp.Topics, out)

@@ -5,7 +5,6 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kerr"
 
-	"github.com/ottla/ottla/internal/config"
 	"github.com/ottla/ottla/internal/kerror"
 )
 
@@ -24,11 +23,6 @@ func (d *Deps) codeOf(err error, doing string, args ...any) int16 {
 		}
 	}
 	return code
-}
-
-// isInternalTopic says whether a topic is one that only the broker writes.
-func isInternalTopic(name string) bool {
-	return name == config.OffsetsTopic || name == "__transaction_state" || name == "__share_group_state"
 }
 
 // wantsLeaderHint says whether an error tells the client to look for the leader elsewhere.

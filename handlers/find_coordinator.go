@@ -2,12 +2,12 @@ package handlers
 
 import (
 	"context"
-	"encoding/base64"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/ottla/ottla/internal/kerror"
+	"github.com/ottla/ottla/internal/uuid"
 	"github.com/ottla/ottla/wire"
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -101,10 +101,9 @@ func isShareKey(key string) bool {
 	if len(parts) != 3 || parts[0] == "" {
 		return false
 	}
-	id, err := base64.RawURLEncoding.DecodeString(parts[1])
-	if err != nil || len(id) != 16 {
+	if _, err := uuid.Parse(parts[1]); err != nil {
 		return false
 	}
-	_, err = strconv.ParseInt(parts[2], 10, 32)
+	_, err := strconv.ParseInt(parts[2], 10, 32)
 	return err == nil
 }

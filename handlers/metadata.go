@@ -146,7 +146,7 @@ func (m *metadataBuilder) byName(req *kmsg.MetadataRequest) {
 		if m.operations {
 			out.AuthorizedOperations = allTopicOperations
 		}
-		if err := checkTopicName(name); err != nil {
+		if err := image.ValidateTopicName(name); err != nil {
 			out.ErrorCode = kerror.CodeOf(err)
 		} else {
 			out.ErrorCode = kerr.UnknownTopicOrPartition.Code

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/ottla/ottla/internal/kerror"
+	"github.com/ottla/ottla/internal/uuid"
 	"github.com/twmb/franz-go/pkg/kerr"
 )
 
@@ -66,7 +67,7 @@ func (m *Manager) adopt(l *Log, topicID [16]byte, cfg Config) error {
 		l.topicID.Store(&topicID)
 	default:
 		return kerror.Wrap(kerr.InconsistentTopicID, fmt.Errorf("%s has the topic id %s, not %s",
-			l.tp, FormatUUID(id), FormatUUID(topicID)))
+			l.tp, uuid.Format(id), uuid.Format(topicID)))
 	}
 	l.UpdateConfig(cfg)
 	return nil

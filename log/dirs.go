@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+
+	"github.com/ottla/ottla/internal/uuid"
 )
 
 func isNotExist(err error) bool { return errors.Is(err, fs.ErrNotExist) }
@@ -54,7 +56,7 @@ func (m *Manager) agreeOnCluster() error {
 		}
 		for _, other := range m.liveDirs() {
 			if other != d && other.id == d.id {
-				return fmt.Errorf("%s and %s have the same directory.id %s", other.path, d.path, FormatUUID(d.id))
+				return fmt.Errorf("%s and %s have the same directory.id %s", other.path, d.path, uuid.Format(d.id))
 			}
 		}
 	}

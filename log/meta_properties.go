@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/ottla/ottla/internal/uuid"
 )
 
 // metaPropertiesFile says in each log dir whom it belongs to, in version 1 of Kafka's format, a
@@ -23,7 +25,7 @@ type metaProperties struct {
 // formatMetaProperties writes a file with the keys in the order of the alphabet, as Kafka does.
 func formatMetaProperties(p metaProperties, now time.Time) []byte {
 	return fmt.Appendf(nil, "#\n#%s\ncluster.id=%s\ndirectory.id=%s\nnode.id=%d\nversion=1\n",
-		now.UTC().Format("Mon Jan 02 15:04:05 MST 2006"), p.clusterID, FormatUUID(p.directoryID), p.nodeID)
+		now.UTC().Format("Mon Jan 02 15:04:05 MST 2006"), p.clusterID, uuid.Format(p.directoryID), p.nodeID)
 }
 
 // parseMetaProperties reads versions 0 (which has broker.id) and 1.
@@ -66,7 +68,7 @@ func parseMetaProperties(file []byte) (metaProperties, error) {
 	p.clusterID = fields["cluster.id"]
 	if d, ok := fields["directory.id"]; ok {
 		var err error
-		if p.directoryID, err = ParseUUID(d); err != nil {
+		if p.directoryID, err = uuid.Parse(d); err != nil {
 			return p, fmt.Errorf("directory.id: %w", err)
 		}
 	}

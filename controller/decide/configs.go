@@ -153,7 +153,7 @@ func (a *configAlterer) checkResource(res image.Resource, ops []configOp) error 
 		if res.Name == "" {
 			return kerror.New(kerr.InvalidRequest, "Default topic resources are not allowed.")
 		}
-		if err := validateTopicName(res.Name); err != nil {
+		if err := image.ValidateTopicName(res.Name); err != nil {
 			return err
 		}
 		if a.env.Image.Topic(res.Name) == nil {

@@ -7,6 +7,7 @@ import (
 	"github.com/ottla/ottla/internal/config"
 	"github.com/ottla/ottla/internal/kerror"
 	"github.com/ottla/ottla/internal/record/metadata"
+	"github.com/ottla/ottla/internal/uuid"
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
@@ -109,7 +110,7 @@ func (c *topicCreator) create(t *kmsg.CreateTopicsRequestTopic, tooMany bool) ([
 	if err != nil {
 		return nil, none, err
 	}
-	id := image.NewID(c.env.Rand)
+	id := uuid.New(c.env.Rand.Uint64)
 	records := []metadata.Record{&metadata.TopicRecord{Name: t.Topic, TopicID: id}}
 	for i, replicas := range assignments {
 		records = append(records, newPartition(c.env.Image, id, int32(i), replicas))
@@ -121,7 +122,7 @@ func (c *topicCreator) create(t *kmsg.CreateTopicsRequestTopic, tooMany bool) ([
 }
 
 func (c *topicCreator) checkName(name string) error {
-	if err := validateTopicName(name); err != nil {
+	if err := image.ValidateTopicName(name); err != nil {
 		return err
 	}
 	if c.env.Image.Topic(name) != nil {

@@ -1,28 +1,9 @@
 package image
 
-import (
-	"encoding/base64"
-	"encoding/binary"
-	"iter"
-	"math/rand/v2"
-)
+import "iter"
 
 // ID is a uuid as the protocol carries it: topic ids, directory ids, incarnation ids.
 type ID = [16]byte
-
-// FormatID prints a uuid as Kafka does: base64 for URLs, without padding.
-func FormatID(id ID) string { return base64.RawURLEncoding.EncodeToString(id[:]) }
-
-// ParseID reads a uuid as Kafka prints it.
-func ParseID(s string) (ID, bool) {
-	var id ID
-	b, err := base64.RawURLEncoding.DecodeString(s)
-	if err != nil || len(b) != len(id) {
-		return id, false
-	}
-	copy(id[:], b)
-	return id, true
-}
 
 // Topic is a topic and its partitions.
 type Topic struct {
@@ -91,14 +72,4 @@ func (l partitionList) with(i int, p *Partition) partitionList {
 	}
 	pieces[k] = piece
 	return partitionList{pieces: pieces, n: max(l.n, i+1)}
-}
-
-// NewID makes a random (version 4) uuid.
-func NewID(rng *rand.Rand) ID {
-	var id ID
-	binary.BigEndian.PutUint64(id[:8], rng.Uint64())
-	binary.BigEndian.PutUint64(id[8:], rng.Uint64())
-	id[6] = id[6]&0x0f | 0x40
-	id[8] = id[8]&0x3f | 0x80
-	return id
 }

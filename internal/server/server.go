@@ -15,6 +15,7 @@ import (
 	"github.com/ottla/ottla/coordinator/service"
 	"github.com/ottla/ottla/internal/clock"
 	"github.com/ottla/ottla/internal/config"
+	"github.com/ottla/ottla/internal/uuid"
 	"github.com/ottla/ottla/internal/vfs"
 	commitlog "github.com/ottla/ottla/log"
 	"github.com/ottla/ottla/log/batch"
@@ -170,3 +171,5 @@ func (l *lockedRand) Uint64() uint64 {
 	defer l.mu.Unlock()
 	return l.r.Uint64()
 }
+
+func (s *Server) newUUID() [16]byte { return uuid.New(s.random.Uint64) }

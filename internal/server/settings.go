@@ -10,6 +10,7 @@ import (
 	"github.com/ottla/ottla/coordinator/group/classic"
 	"github.com/ottla/ottla/coordinator/shard"
 	"github.com/ottla/ottla/internal/config"
+	"github.com/ottla/ottla/internal/uuid"
 	commitlog "github.com/ottla/ottla/log"
 	"github.com/ottla/ottla/log/batch"
 	"github.com/ottla/ottla/replica"
@@ -122,7 +123,7 @@ func (s *Server) groupConfig(b *config.Broker) group.Config {
 			MaxSessionTimeout:     milliseconds(int64(b.Groups.MaxSessionTimeoutMs)),
 			MaxSize:               int(b.Groups.MaxSize),
 			InitialRebalanceDelay: milliseconds(int64(b.Groups.InitialRebalanceDelayMs)),
-			NewMemberID:           func(prefix string) string { return prefix + "-" + formatUUID(s.newUUID()) },
+			NewMemberID:           func(prefix string) string { return prefix + "-" + uuid.FormatDashed(s.newUUID()) },
 		},
 		OffsetMetadataMaxBytes:        int(b.Offsets.MetadataMaxBytes),
 		OffsetsRetention:              milliseconds(b.Offsets.RetentionMs),
