@@ -54,6 +54,7 @@ func groupRequest(key kmsg.Key, version int16, topicID [16]byte) kmsg.Request {
 		r.Protocols = []kmsg.JoinGroupRequestProtocol{{Name: "range", Metadata: []byte("metadata")}}
 	case *kmsg.SyncGroupRequest:
 		r.Group = "g"
+		r.ProtocolType, r.Protocol = kmsg.StringPtr("consumer"), kmsg.StringPtr("range")
 		r.GroupAssignment = []kmsg.SyncGroupRequestGroupAssignment{{MemberID: "m", MemberAssignment: []byte("assignment")}}
 	case *kmsg.HeartbeatRequest:
 		r.Group = "g"
@@ -214,6 +215,32 @@ func TestParkedGroupRequests(t *testing.T) {
 		if !p.isDone() {
 			t.Errorf("%T: not completed", req)
 		}
+	}
+}
+
+// TestSyncGroupNeedsProtocol: since version 5 a SyncGroup without protocol type or name is refused before
+// the group is asked; version 4 has no such fields.
+func TestSyncGroupNeedsProtocol(t *testing.T) {
+	b := newBroker(t, nil)
+	id := b.create("t", 1)
+	b.h.deps.Groups = &fakeGroups{}
+	for _, strip := range []func(*kmsg.SyncGroupRequest){
+		func(r *kmsg.SyncGroupRequest) { r.Protocol = nil },
+		func(r *kmsg.SyncGroupRequest) { r.ProtocolType = nil },
+	} {
+		req := groupRequest(kmsg.SyncGroup, 5, id).(*kmsg.SyncGroupRequest)
+		strip(req)
+		p := b.send(req)
+		if !p.isDone() {
+			t.Fatal("the group was asked")
+		}
+		resp := p.reply.Body.(*kmsg.SyncGroupResponse)
+		if resp.ErrorCode != kerr.InconsistentGroupProtocol.Code || resp.ProtocolType != nil || resp.Protocol != nil {
+			t.Errorf("answer is %+v", resp)
+		}
+	}
+	if old := b.send(groupRequest(kmsg.SyncGroup, 4, id)); old.isDone() {
+		t.Error("version 4 was refused")
 	}
 }
 
