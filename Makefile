@@ -6,7 +6,7 @@ VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unkn
 LDFLAGS := -s -w -X main.version=$(VERSION)
 BOOTSTRAP ?= localhost:9092
 FUZZTIME ?= 30s
-GOLANGCI_LINT_VERSION ?= v2.12.0
+GOLANGCI_LINT_VERSION ?= v2.15.0
 
 .PHONY: help
 help: ## list the commands

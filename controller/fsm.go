@@ -47,7 +47,7 @@ func (f *fsm) Snapshot() (raft.FSMSnapshot, error) {
 
 // Restore implements raft.FSM.
 func (f *fsm) Restore(r io.ReadCloser) error {
-	defer r.Close()
+	defer func() { _ = r.Close() }() // It was only read.
 	next, err := readSnapshot(r)
 	if err != nil {
 		f.controller.fail(err)

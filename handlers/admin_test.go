@@ -351,9 +351,7 @@ func TestListConfigResources(t *testing.T) {
 	} {
 		req := kmsg.NewPtrListConfigResourcesRequest()
 		req.SetVersion(tc.version)
-		for _, x := range tc.types {
-			req.ResourceTypes = append(req.ResourceTypes, x)
-		}
+		req.ResourceTypes = append(req.ResourceTypes, tc.types...)
 		resp := ask[*kmsg.ListConfigResourcesResponse](b, req)
 		var got []string
 		for _, x := range resp.ConfigResources {

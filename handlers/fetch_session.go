@@ -283,10 +283,3 @@ func worthLess(a, b *fetchSession) bool {
 	}
 	return a.size < b.size
 }
-
-// count is how many sessions there are.
-func (f *fetchSessions) count() int {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return len(f.byID)
-}

@@ -223,8 +223,8 @@ func TestFetchSessionEviction(t *testing.T) {
 	if id := f.create(session(1, false), 2, now); id == 0 {
 		t.Error("an unused session kept its place")
 	}
-	if f.count() != 2 {
-		t.Errorf("%d sessions in 2 slots", f.count())
+	if n := len(f.byID); n != 2 {
+		t.Errorf("%d sessions in 2 slots", n)
 	}
 	if id := f.create(session(1, true), 0, now); id != 0 {
 		t.Error("a session without any slots")

@@ -101,8 +101,9 @@ func TestClientTimeout(t *testing.T) {
 	}
 	go request("late")
 	r := <-held
-	c.writing.Lock() // The request is written; from here on only its wait can time out.
-	c.writing.Unlock()
+	// Once the request is written, only its wait can time out.
+	c.writing.Lock()
+	c.writing.Unlock() //nolint:staticcheck // SA2001: it waits for the writer.
 	now.Advance(2 * time.Second)
 	if err := <-failed; !errors.Is(err, ErrRequestTimeout) {
 		t.Fatalf("got %v", err)

@@ -1,6 +1,7 @@
 package decide
 
 import (
+	"errors"
 	"slices"
 
 	"github.com/ottla/ottla/controller/image"
@@ -39,7 +40,7 @@ func electLeaders(env *Env, req *kmsg.ElectLeadersRequest) Decision {
 				if change != nil {
 					records = append(records, change)
 				}
-				if err != errElectionNotNeeded {
+				if !errors.Is(err, errElectionNotNeeded) {
 					addElection(resp, t.Name, i, err)
 				}
 			}

@@ -93,8 +93,10 @@ func (s *script) commands() map[string]func(*datadriven.TestData, [][]string) {
 // decide runs a request, and applies and shows its records after show has shown the response.
 func (s *script) decide(req kmsg.Request, show func(kmsg.Response)) {
 	s.t.Helper()
-	env := &Env{Image: s.image, NodeID: testNode, Now: time.Unix(1000, 0), Rand: s.rng, Settings: s.settings,
-		Quorum: Quorum{LeaderID: testNode, LeaderEpoch: 3, HighWatermark: s.image.Offset() + 1}}
+	env := &Env{
+		Image: s.image, NodeID: testNode, Now: time.Unix(1000, 0), Rand: s.rng, Settings: s.settings,
+		Quorum: Quorum{LeaderID: testNode, LeaderEpoch: 3, HighWatermark: s.image.Offset() + 1},
+	}
 	d, err := Decide(env, req)
 	if err != nil {
 		s.t.Fatal(err)

@@ -63,8 +63,10 @@ type builder struct {
 type topicEdit struct{ old, cur *Topic }
 
 func newBuilder(m *Image) *builder {
-	return &builder{old: m, next: *m, topics: map[ID]*topicEdit{}, names: map[string]*topicEdit{},
-		brokers: map[int32]struct{}{}, configs: map[Resource]struct{}{}}
+	return &builder{
+		old: m, next: *m, topics: map[ID]*topicEdit{}, names: map[string]*topicEdit{},
+		brokers: map[int32]struct{}{}, configs: map[Resource]struct{}{},
+	}
 }
 
 // apply adds one record. It must not depend on anything but the records before it.

@@ -75,6 +75,7 @@ func (q timerQueue) Less(i, j int) bool {
 	}
 	return q[i].seq < q[j].seq
 }
+
 func (q timerQueue) Swap(i, j int) {
 	q[i], q[j] = q[j], q[i]
 	q[i].index, q[j].index = i, j

@@ -56,7 +56,7 @@ func (OS) Lock(name string) (io.Closer, error) {
 		return nil, err
 	}
 	if err := flock(f); err != nil {
-		f.Close()
+		_ = f.Close() // Nothing was written.
 		return nil, &fs.PathError{Op: "lock", Path: name, Err: err}
 	}
 	return f, nil

@@ -25,7 +25,7 @@ func statfs(name string) (Usage, error) {
 		if err != nil {
 			return Usage{}, &fs.PathError{Op: "statfs", Path: name, Err: err}
 		}
-		block := int64(st.Bsize)
+		block := int64(st.Bsize) //nolint:unconvert // It is an int64 on Linux only.
 		return Usage{TotalBytes: int64(st.Blocks) * block, FreeBytes: int64(st.Bavail) * block}, nil
 	}
 }

@@ -25,7 +25,6 @@ type Codecs struct {
 	lz4Readers   sync.Pool
 	zstdReaders  sync.Pool
 	gzipWriters  [gzipLevels]sync.Pool
-	snapWriters  sync.Pool
 	lz4Fast      sync.Pool
 	lz4High      sync.Pool
 	zstdEncoders [zstdLevels]sync.Pool

@@ -71,8 +71,7 @@ func iterate(t *testing.T, codecs *Codecs, b *Batch) {
 	ordered := true
 	for r.Next(&rec) {
 		total += rec.SizeBytes
-		for h := range rec.Headers() {
-			total += len(h.Key) & 0
+		for range rec.Headers() { // Reads them all.
 		}
 		ordered = ordered && rec.Offset > last && rec.Offset-b.BaseOffset < 1<<31 && rec.Offset >= b.BaseOffset
 		last = rec.Offset
