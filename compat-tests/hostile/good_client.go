@@ -50,7 +50,7 @@ type goodClient struct {
 // startGood creates the client's topic and lets it work until stop. It returns once records go through.
 func startGood(ctx context.Context, address string) (*goodClient, error) {
 	g := &goodClient{progress: make(chan struct{}, 1)}
-	options := []kgo.Opt{kgo.SeedBrokers(address), kgo.WithHooks(g), kgo.ClientID("good"), kgo.ConnIdleTimeout(15*time.Minute)}
+	options := []kgo.Opt{kgo.SeedBrokers(address), kgo.WithHooks(g), kgo.ClientID("good"), kgo.ConnIdleTimeout(15 * time.Minute)}
 	var err error
 	g.produce, err = kgo.NewClient(append(options, kgo.RequiredAcks(kgo.AllISRAcks()),
 		kgo.RecordPartitioner(kgo.ManualPartitioner()), kgo.ProducerLinger(0))...)

@@ -41,7 +41,9 @@ func (c *client) CreateTopic(_ context.Context, topic string, partitions int32) 
 	return c.admin.CreateTopic(topic, &sarama.TopicDetail{NumPartitions: partitions, ReplicationFactor: 1}, false)
 }
 
-func (c *client) DeleteTopic(_ context.Context, topic string) error { return c.admin.DeleteTopic(topic) }
+func (c *client) DeleteTopic(_ context.Context, topic string) error {
+	return c.admin.DeleteTopic(topic)
+}
 
 func (c *client) ListTopics(context.Context) ([]string, error) {
 	m, err := c.admin.ListTopics()
