@@ -27,7 +27,8 @@ import (
 // These tests hold config's list of keys in effect to its word: each key is set on a whole broker, and
 // what it is for is seen from outside, by a client or in the files. What needs minutes, several brokers or
 // a look into the broker is tested where it is done: offsets.retention.minutes and offsets.commit.timeout.ms
-// with the group coordinator, min.insync.replicas in replica, buffers and budgets in wire.
+// with the group coordinator, min.insync.replicas in replica, buffers and budgets in wire,
+// log.initial.task.delay.ms in log.
 
 // configBroker is a broker of one test with a client.
 type configBroker struct {
@@ -396,7 +397,6 @@ func TestConfigOfSegments(t *testing.T) {
 		{"log.retention.minutes", settings(check, "log.retention.minutes=1"), retained(1, at(then, 1))},
 		{"log.retention.hours", settings(check, "log.retention.hours=9000"), retained(1, at(then, 1))},
 		{"log.retention.bytes", settings(check, keep, "log.retention.bytes=1000", "log.segment.bytes=1048576"), retained(1, large()...)},
-		{"log.initial.task.delay.ms", settings("log.initial.task.delay.ms=300", "log.retention.ms=1000"), retained(1, at(then, 1))},
 		{"log.segment.delete.delay.ms long", settings(check, "log.retention.ms=1000", "log.segment.delete.delay.ms=3600000"), func(b *configBroker) {
 			retained(1, at(then, 1))(b)
 			b.becomes("a file waits", func() bool { return len(b.files(".log.deleted")) == 1 })

@@ -402,6 +402,38 @@ func TestBackground(t *testing.T) {
 	}
 }
 
+// TestInitialTaskDelay: the first look at retention comes after log.initial.task.delay.ms, or after the
+// interval of the checks if that is shorter.
+func TestInitialTaskDelay(t *testing.T) {
+	for _, tc := range []struct{ delay, first time.Duration }{{300 * time.Millisecond, 300 * time.Millisecond}, {time.Hour, time.Minute}} {
+		e := newEnv(vfs.NewMem())
+		e.cfg.RetentionMs = 1
+		m, err := openDirs(t, e, func(c *ManagerConfig) { c.InitialTaskDelay, c.RetentionCheckInterval = tc.delay, time.Minute })
+		if err != nil {
+			t.Fatal(err)
+		}
+		l, err := m.Create("t", 0, e.topicID, e.cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := appendRecords(l, 1, 10, e.clk.Now().UnixMilli()-1000); err != nil {
+			t.Fatal(err)
+		}
+		l.SetHighWatermark(1)
+		e.clk.Advance(tc.first - time.Millisecond)
+		if l.LogStartOffset() != 0 {
+			t.Errorf("delay %v: records went before it had passed", tc.delay)
+		}
+		e.clk.Advance(time.Millisecond)
+		if l.LogStartOffset() != 1 {
+			t.Errorf("delay %v: records are there after %v", tc.delay, tc.first)
+		}
+		if err := m.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 // TestConcurrentUse appends durably from several goroutines, with reads, rolls, retention,
 // checkpoints and lookups beside them: every append gets its own offsets, and its flush covers it.
 func TestConcurrentUse(t *testing.T) {
