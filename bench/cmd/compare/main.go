@@ -79,6 +79,19 @@ func run(ctx context.Context, o options) (err error) {
 		}
 	}
 	rep.note("warmed after %.0f s", time.Since(began).Seconds())
+	runRounds(ctx, o, rep, only, nodes, began)
+	for _, n := range nodes {
+		u, err := proc.Read(n.Pid)
+		if err != nil {
+			return err
+		}
+		rep.single("RSS after the run, MiB", n.Name, float64(u.RSS)/(1<<20))
+	}
+	return rep.write()
+}
+
+// runRounds measures every scenario against every broker, round by round, until the time is up.
+func runRounds(ctx context.Context, o options, rep *report, only *regexp.Regexp, nodes []*node.Node, began time.Time) {
 	all := scenarios(o)
 	for r := range o.rounds {
 		for _, s := range all {
@@ -88,7 +101,7 @@ func run(ctx context.Context, o options) (err error) {
 			for _, n := range nodes { // A B A B: what disturbs the machine meets both.
 				if ctx.Err() != nil || time.Since(began) > o.limit {
 					rep.note("stopped in round %d: out of time", r+1)
-					return rep.write()
+					return
 				}
 				m, err := measure(ctx, n, s)
 				if err != nil {
@@ -100,12 +113,4 @@ func run(ctx context.Context, o options) (err error) {
 		}
 		fmt.Fprintf(os.Stderr, "round %d of %d done after %.0f s, load average %.1f\n", r+1, o.rounds, time.Since(began).Seconds(), proc.LoadAverage())
 	}
-	for _, n := range nodes {
-		u, err := proc.Read(n.Pid)
-		if err != nil {
-			return err
-		}
-		rep.single("RSS after the run, MiB", n.Name, float64(u.RSS)/(1<<20))
-	}
-	return rep.write()
 }
