@@ -434,6 +434,65 @@ func TestInitialTaskDelay(t *testing.T) {
 	}
 }
 
+// TestAppendDuringClose: an append that comes while the log is being closed is refused, or it is in the
+// snapshot that the close writes: what was acknowledged is known for a duplicate after the restart.
+func TestAppendDuringClose(t *testing.T) {
+	mem := vfs.NewMem()
+	e := newEnv(mem)
+	var closing func() // runs once, when the segment is flushed after it was set
+	e.fs = vfs.NewInject(mem, func(_ int64, op vfs.Op, name string) error {
+		if f := closing; f != nil && op == vfs.OpSync && strings.HasSuffix(name, ".log") {
+			closing = nil
+			f()
+		}
+		return nil
+	})
+	m, err := openDirs(t, e, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := m.Create("t", 0, e.topicID, e.cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	send := func(l *Log, sequence int32) (AppendInfo, error) {
+		o := batch.DefaultOptions()
+		o.ProducerID, o.ProducerEpoch, o.BaseSequence = 5, 0, sequence
+		return l.Append(makeBatch(o, 0, 1, 10, e.clk.Now().UnixMilli()), AppendOptions{})
+	}
+	if _, err := send(l, 0); err != nil {
+		t.Fatal(err)
+	}
+	tried, acknowledged := false, false
+	closing = func() {
+		_, err := send(l, 1)
+		tried, acknowledged = true, err == nil
+	}
+	if err := m.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if !tried {
+		t.Fatal("no file was flushed by Close")
+	}
+	e.fs = mem
+	if m, err = openDirs(t, e, nil); err != nil {
+		t.Fatal(err)
+	}
+	if l, err = m.Create("t", 0, e.topicID, e.cfg); err != nil {
+		t.Fatal(err)
+	}
+	again, err := send(l, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again.Duplicate != acknowledged || again.FirstOffset != 1 {
+		t.Errorf("acknowledged %t while closing; sent again after the restart: duplicate %t at offset %d", acknowledged, again.Duplicate, again.FirstOffset)
+	}
+	if err := m.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // TestConcurrentUse appends durably from several goroutines, with reads, rolls, retention,
 // checkpoints and lookups beside them: every append gets its own offsets, and its flush covers it.
 func TestConcurrentUse(t *testing.T) {
