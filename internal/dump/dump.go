@@ -63,6 +63,10 @@ func (p *Problem) Error() string {
 // stock tool's to its standard error. The error joins a Problem for each file that has any, the
 // first one found in it.
 func Run(fs vfs.FS, out, remarks io.Writer, o Options) error {
+	return run(fs, out, remarks, o, maxDecompressedBytes)
+}
+
+func run(fs vfs.FS, out, remarks io.Writer, o Options, maxDecompressed int64) error {
 	if o.MaxMessageSize <= 0 {
 		o.MaxMessageSize = DefaultMaxMessageSize
 	}
@@ -78,7 +82,7 @@ func Run(fs vfs.FS, out, remarks io.Writer, o Options) error {
 	o.DeepIteration = o.DeepIteration || o.PrintDataLog
 	d := &dumper{
 		fs: readOnly{fs}, out: bufio.NewWriterSize(out, 64<<10), opts: o,
-		codecs: batch.NewCodecs(), maxDecompressed: maxDecompressedBytes,
+		codecs: batch.NewCodecs(), maxDecompressed: maxDecompressed,
 	}
 	var errs []error
 	for _, name := range o.Files {
