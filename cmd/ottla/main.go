@@ -16,6 +16,7 @@ var version = "unknown"
 // and -o.
 type cli struct {
 	Serve   serveCommand   `cmd:"" default:"withargs" help:"Run a node (the default command)."`
+	DumpLog dumpCommand    `cmd:"" help:"Print the files of a log directory, as kafka-dump-log does."`
 	Version versionCommand `cmd:"" help:"Print the version."`
 }
 

@@ -41,6 +41,9 @@ func generate(pkg string, all []*message) (map[string][]byte, error) {
 		"codec_gen.go":    header + fmt.Sprintf(codecSource, pkg),
 		"registry_gen.go": registry(pkg, all),
 	}
+	if all[0].Type != "metadata" {
+		files["json_gen.go"] = jsonFile(pkg, all)
+	}
 	for _, m := range all {
 		files[snakeName(m.Name)+"_gen.go"] = (&emitter{m: m}).file(pkg)
 	}

@@ -1,7 +1,7 @@
 // Command gen turns Kafka's record schemas (JSON) into Go types with AppendTo and ReadFrom.
 //
 // It covers what kmsg doesn't: the metadata log's records and the keys and values of the
-// coordinators' topics. The schemas below schemas/ are field-only copies of those in Kafka's jars,
+// coordinators' topics, the latter also as JSON like Kafka's tools print it. The schemas below schemas/ are field-only copies of those in Kafka's jars,
 // plus ClusterRecord, which is ours. Packages that hold the output call it by go generate:
 //
 //	go run ./internal/gen -package offsets -schemas internal/gen/schemas/consumer-offsets -out internal/record/offsets

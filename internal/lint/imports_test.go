@@ -40,7 +40,7 @@ var layers = []struct {
 			"controller/image", "controller/decide", "coordinator/group", "coordinator/group/classic", "coordinator/shard", "replica",
 			"internal/record/metadata", "internal/record/offsets"}},
 	{level: 8, packages: []string{"handlers/..."}},
-	{level: 9, packages: []string{"internal/server"}},
+	{level: 9, packages: []string{"internal/server", "internal/dump"}},
 	{level: 10, packages: []string{"", "cmd/..."}},
 }
 

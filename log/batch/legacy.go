@@ -61,6 +61,8 @@ type legacyReader struct {
 	// shift is added to the offsets of the messages in set.
 	shift      int64
 	compressed bool
+	// crc is that of the message that next returned last.
+	crc uint32
 }
 
 // open prepares the reader. A compressed message is decompressed whole, since offsets count
@@ -146,6 +148,7 @@ func (r *legacyReader) next(rec *Record, failed *error) bool {
 		*failed = err
 		return false
 	}
+	r.crc = b.CRC
 	*rec = Record{
 		Offset: b.BaseOffset + r.shift, Timestamp: b.BaseTimestamp, Sequence: NoSequence,
 		SizeBytes: len(b.raw), Key: key, Value: value, KeySize: fieldSize(key), ValueSize: fieldSize(value),

@@ -149,3 +149,6 @@ func (r *RecordReader) Close() {
 	r.legacy.close()
 	*r = RecordReader{err: r.err}
 }
+
+// LegacyCRC is the checksum that the message has which Next returned last. Requires: magic 0 or 1.
+func (r *RecordReader) LegacyCRC() uint32 { return r.legacy.crc }

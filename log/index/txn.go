@@ -80,7 +80,7 @@ func parseTxn(b []byte) ([]AbortedTxn, error) {
 	out := make([]AbortedTxn, 0, len(b)/txnEntrySize)
 	for ; len(b) >= txnEntrySize; b = b[txnEntrySize:] {
 		if v := binary.BigEndian.Uint16(b); v != 0 {
-			return nil, fmt.Errorf("%w: entry version %d", ErrCorrupt, v)
+			return nil, fmt.Errorf("%w: position %d: entry version %d", ErrCorrupt, len(out)*txnEntrySize, v)
 		}
 		t := AbortedTxn{
 			ProducerID:       int64(binary.BigEndian.Uint64(b[2:])),
@@ -90,8 +90,8 @@ func parseTxn(b []byte) ([]AbortedTxn, error) {
 		}
 		if t.FirstOffset < 0 || t.LastOffset < t.FirstOffset ||
 			len(out) > 0 && t.LastOffset <= out[len(out)-1].LastOffset {
-			return nil, fmt.Errorf("%w: transaction [%d, %d] of producer %d out of order",
-				ErrCorrupt, t.FirstOffset, t.LastOffset, t.ProducerID)
+			return nil, fmt.Errorf("%w: position %d: transaction [%d, %d] of producer %d out of order",
+				ErrCorrupt, len(out)*txnEntrySize, t.FirstOffset, t.LastOffset, t.ProducerID)
 		}
 		out = append(out, t)
 	}

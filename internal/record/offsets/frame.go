@@ -10,6 +10,7 @@ type Key interface {
 	RecordType() int16
 	AppendTo(dst []byte, version int16) []byte
 	ReadFrom(src []byte, version int16) (rest []byte, err error)
+	AppendJSON(dst []byte, version int16) []byte
 }
 
 // Value is the value of a record, such as *OffsetCommitValue.
@@ -18,6 +19,7 @@ type Value interface {
 	MaxVersion() int16
 	AppendTo(dst []byte, version int16) []byte
 	ReadFrom(src []byte, version int16) (rest []byte, err error)
+	AppendJSON(dst []byte, version int16) []byte
 }
 
 // frameSize is the length of the record type before a key and of the version before a value.
