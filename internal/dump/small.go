@@ -3,6 +3,7 @@ package dump
 import (
 	"fmt"
 
+	"github.com/ottla/ottla/internal/uuid"
 	commitlog "github.com/ottla/ottla/log"
 	"github.com/ottla/ottla/log/epoch"
 	"github.com/ottla/ottla/log/producer"
@@ -78,7 +79,7 @@ func printOffsets(d *dumper, file []byte) error {
 func printPartitionMetadata(d *dumper, file []byte) error {
 	id, err := commitlog.ParsePartitionMetadata(file)
 	if err == nil {
-		d.printf("topicId: %s\n", commitlog.FormatUUID(id))
+		d.printf("topicId: %s\n", uuid.Format(id))
 	}
 	return err
 }
@@ -86,7 +87,7 @@ func printPartitionMetadata(d *dumper, file []byte) error {
 func printMetaProperties(d *dumper, file []byte) error {
 	p, err := commitlog.ParseMetaProperties(file)
 	if err == nil {
-		d.printf("clusterId: %s directoryId: %s nodeId: %d\n", p.ClusterID, commitlog.FormatUUID(p.DirectoryID), p.NodeID)
+		d.printf("clusterId: %s directoryId: %s nodeId: %d\n", p.ClusterID, uuid.Format(p.DirectoryID), p.NodeID)
 	}
 	return err
 }
