@@ -119,6 +119,19 @@ func endSwap(fs vfs.FS, dir string, swaps []string, incomplete int64) error {
 		}
 	}
 	for _, name := range use {
+		// The segment has no aborted transactions any more if it brings no index of them.
+		base, isLog := strings.CutSuffix(name, logSuffix+swapSuffix)
+		if isLog && !slices.Contains(use, base+txnIndexSuffix+swapSuffix) {
+			if err := removeIfThere(fs, path.Join(dir, base+txnIndexSuffix)); err != nil {
+				return err
+			}
+		}
+	}
+	// A crash must not bring back what the .swap files cover once these have their names.
+	if err := fs.SyncDir(dir); err != nil {
+		return err
+	}
+	for _, name := range use {
 		if err := fs.Rename(path.Join(dir, name), path.Join(dir, strings.TrimSuffix(name, swapSuffix))); err != nil {
 			return err
 		}

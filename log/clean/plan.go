@@ -1,6 +1,9 @@
 package clean
 
-import "math"
+import (
+	"math"
+	"sort"
+)
 
 // NoCheckpoint stands for a log that was never cleaned.
 const NoCheckpoint int64 = -1
@@ -74,10 +77,11 @@ func Measure(l *Log, p *Policy, nowMs int64) Plan {
 	plan.Overdue = p.MaxLagMs != NoLimit && earliest < nowMs-max(p.MaxLagMs, 0)
 	// Whole segments only: the one that has the bound is left alone.
 	plan.FirstUncleanableOffset = l.Segments[floor(l.Segments, bound)].BaseOffset
+	firstDirty := floor(l.Segments, plan.FirstDirtyOffset)
 	for i := range l.Segments {
 		s := &l.Segments[i]
 		switch {
-		case i < floor(l.Segments, plan.FirstDirtyOffset):
+		case i < firstDirty:
 			plan.CleanBytes += s.SizeBytes
 		case s.BaseOffset < plan.FirstUncleanableOffset:
 			plan.CleanableBytes += s.SizeBytes
@@ -88,11 +92,8 @@ func Measure(l *Log, p *Policy, nowMs int64) Plan {
 
 // floor is the index of the last segment that starts at or before offset, or 0.
 func floor(segs []Segment, offset int64) int {
-	i := len(segs) - 1
-	for i > 0 && segs[i].BaseOffset > offset {
-		i--
-	}
-	return i
+	above := sort.Search(len(segs), func(i int) bool { return segs[i].BaseOffset > offset })
+	return max(0, above-1)
 }
 
 // DirtyRatio is the dirty part of what would be read, from 0 to 1.
