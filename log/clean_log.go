@@ -339,6 +339,24 @@ func (c *cleaning) legacyHorizon() int64 {
 	return c.l.modTime(s).UnixMilli() - c.l.settings.Load().DeleteRetentionMs
 }
 
+// resetCleaned moves a checkpoint that lies before the log's start or beyond its end to offset.
+func (l *Log) resetCleaned(offset int64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	was := l.cleaned.Load()
+	if l.usable() != nil || was >= l.logStartOffset.Load() && was <= l.logEndOffset.Load() {
+		return
+	}
+	if !l.settings.Load().Delete || was > l.logEndOffset.Load() {
+		l.logger.Warn("what was compacted isn't inside the log; all of it counts as dirty", "partition", l.tp.String(),
+			"logStartOffset", l.logStartOffset.Load(), "logEndOffset", l.logEndOffset.Load(), "checkpoint", was)
+	}
+	l.cleaned.Store(offset)
+	if err := l.host.checkpointCleaned(l.dir); err != nil {
+		l.dir.fail(err)
+	}
+}
+
 // checkpoint notes how far the log is compacted.
 func (c *cleaning) checkpoint(end int64) error {
 	l := c.l

@@ -151,9 +151,8 @@ func (c *cleaner) take(not map[*Log]struct{}) *Log {
 			c.setAside(l, err)
 			continue
 		}
-		if plan.BadCheckpoint && !cfg.Delete {
-			c.m.logger.Warn("the compacted part of a log isn't inside it; all of it counts as dirty",
-				"partition", l.tp.String(), "logStartOffset", l.LogStartOffset(), "checkpoint", l.cleaned.Load())
+		if plan.BadCheckpoint {
+			l.resetCleaned(plan.FirstDirtyOffset)
 		}
 		if plan.Due(cfg.MinCleanableDirtyRatio) && (best == nil || plan.DirtyRatio() > ratio) {
 			best, ratio = l, plan.DirtyRatio()
