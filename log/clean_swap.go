@@ -13,9 +13,10 @@ var errSuperseded = fmt.Errorf("the log has changed under its compaction")
 // swap puts a compacted segment in the place of those it was made of, so that a crash leaves either. The
 // steps, of which each is durable before the next one:
 //
+//	.cleaned names        so that each rename leaves one name or the other
 //	.cleaned -> .swap     before it, recovery removes .cleaned files; after it, recovery ends the swap
 //	old -> .deleted       recovery removes what the .swap file covers, and .deleted files
-//	.swap -> final name
+//	.swap -> final name   the .log file before its indexes
 //
 // Readers find the new segment before the second step; the old ones' files stay readable for those who
 // began before, and are removed later. (Kafka: LocalLog.replaceSegments.)
@@ -70,6 +71,9 @@ func (l *Log) indexOf(run []*segment) int {
 // swapFiles does the steps; false says that retention was quicker. Requires: l.flushing held, which also
 // keeps l.path.
 func (l *Log) swapFiles(s *cleanedSegment, old []*segment) (bool, error) {
+	if err := l.fs.SyncDir(l.path); err != nil {
+		return false, err
+	}
 	if err := renameSuffix(s.segment, cleanedSuffix, swapSuffix); err != nil {
 		return false, err
 	}
@@ -84,6 +88,12 @@ func (l *Log) swapFiles(s *cleanedSegment, old []*segment) (bool, error) {
 	}
 	l.setSegments(slices.Replace(slices.Clone(*l.segments.Load()), i, i+len(old), s.segment))
 	if err := l.retireReplaced(s.end, old); err != nil {
+		return false, err
+	}
+	if err := s.log.rename(strings.TrimSuffix(s.log.name(), swapSuffix)); err != nil {
+		return false, err
+	}
+	if err := l.fs.SyncDir(l.path); err != nil {
 		return false, err
 	}
 	if err := renameSuffix(s.segment, swapSuffix, ""); err != nil {
@@ -132,7 +142,11 @@ func (l *Log) abandonSwap(s *segment) error {
 // renameSuffix gives all files of a segment another suffix.
 func renameSuffix(s *segment, from, to string) error {
 	for _, f := range s.files() {
-		if err := f.rename(strings.TrimSuffix(f.name, from) + to); err != nil {
+		base, ok := strings.CutSuffix(f.name, from)
+		if !ok {
+			continue
+		}
+		if err := f.rename(base + to); err != nil {
 			return fmt.Errorf("rename %s: %w", f.name, err)
 		}
 	}

@@ -119,11 +119,13 @@ func endSwap(fs vfs.FS, dir string, swaps []string, incomplete int64) error {
 		}
 	}
 	for _, name := range use {
-		// The segment has no aborted transactions any more if it brings no index of them.
 		base, isLog := strings.CutSuffix(name, logSuffix+swapSuffix)
-		if isLog && !slices.Contains(use, base+txnIndexSuffix+swapSuffix) {
-			if err := removeIfThere(fs, path.Join(dir, base+txnIndexSuffix)); err != nil {
-				return err
+		for _, suffix := range []string{indexSuffix, timeIndexSuffix, txnIndexSuffix} {
+			// An index that the segment doesn't bring is that of the one before it.
+			if isLog && !slices.Contains(use, base+suffix+swapSuffix) {
+				if err := removeIfThere(fs, path.Join(dir, base+suffix)); err != nil {
+					return err
+				}
 			}
 		}
 	}
@@ -131,12 +133,21 @@ func endSwap(fs vfs.FS, dir string, swaps []string, incomplete int64) error {
 	if err := fs.SyncDir(dir); err != nil {
 		return err
 	}
-	for _, name := range use {
-		if err := fs.Rename(path.Join(dir, name), path.Join(dir, strings.TrimSuffix(name, swapSuffix))); err != nil {
+	// The .log files first: once they have their names, no index is taken for an old one.
+	for _, logs := range []bool{true, false} {
+		for _, name := range use {
+			if strings.HasSuffix(name, logSuffix+swapSuffix) != logs {
+				continue
+			}
+			if err := fs.Rename(path.Join(dir, name), path.Join(dir, strings.TrimSuffix(name, swapSuffix))); err != nil {
+				return err
+			}
+		}
+		if err := fs.SyncDir(dir); err != nil {
 			return err
 		}
 	}
-	return fs.SyncDir(dir)
+	return nil
 }
 
 // endOffsetOf walks a segment file to its end offset.
