@@ -82,6 +82,7 @@ func TestCompactionModel(t *testing.T) {
 		e.dedupe = int64(rapid.SampledFrom([]int{72, 150, 1 << 20}).Draw(t, "dedupe"))
 		rng := rand.New(rand.NewPCG(uint64(rapid.IntRange(0, 1<<30).Draw(t, "seed")), 0))
 		var l *Log
+		var h keyed
 		open := func() {
 			if err := e.open(); err != nil {
 				t.Fatal(err)
@@ -91,9 +92,9 @@ func TestCompactionModel(t *testing.T) {
 				t.Fatal(err)
 			}
 			l.SetHighWatermark(l.LogEndOffset())
+			h.sequence = lastSequence(l) + 1
 		}
 		open()
-		var h keyed
 		for range rapid.IntRange(5, 60).Draw(t, "steps") {
 			switch op := rapid.IntRange(0, 15).Draw(t, "op"); op {
 			case 0, 1, 2, 3, 4, 5, 6:
@@ -128,7 +129,7 @@ func TestCompactionModel(t *testing.T) {
 				end, known := l.LogEndOffset(), lastSequence(l)
 				abandonAll(e)
 				open()
-				if l.LogEndOffset() != end || lastSequence(l) != known {
+				if l.LogEndOffset() != end || lastSequence(l) < known {
 					t.Fatalf("after a kill the log ends at %d with sequence %d, before at %d with %d",
 						l.LogEndOffset(), lastSequence(l), end, known)
 				}
