@@ -15,6 +15,7 @@ func (m *Manager) Close() error {
 		return nil
 	}
 	m.closed = true
+	m.cleaner.stop()
 	m.tasks.stop()
 	m.flusher.stop()
 	var errs []error
@@ -68,6 +69,7 @@ func (m *Manager) closeDir(d *dir) error {
 
 // abandon closes everything as a crash would leave it.
 func (m *Manager) abandon() {
+	m.cleaner.stop()
 	m.tasks.stop()
 	for _, l := range m.Logs() {
 		l.close()

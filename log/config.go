@@ -24,6 +24,13 @@ type Config struct {
 	// Delete and Compact are the two words of cleanup.policy. Without Delete nothing is removed by
 	// age or size; what lies below the log start offset is removed either way.
 	Delete, Compact bool
+	// MinCleanableDirtyRatio is min.cleanable.dirty.ratio: a log is compacted once so much of it is dirty.
+	MinCleanableDirtyRatio float64
+	// MinCompactionLagMs and MaxCompactionLagMs are min.compaction.lag.ms and max.compaction.lag.ms: no
+	// record is compacted earlier than the one, none waits longer than the other; NoLimit is for ever.
+	MinCompactionLagMs, MaxCompactionLagMs int64
+	// DeleteRetentionMs is delete.retention.ms: how long tombstones outlive their first compaction.
+	DeleteRetentionMs int64
 	// FileDeleteDelay is file.delete.delay.ms: files are renamed first and removed after this.
 	FileDeleteDelay time.Duration
 	// FlushMessages is flush.messages: an append that leaves so many records unflushed flushes
@@ -53,15 +60,20 @@ type Config struct {
 // DefaultConfig is a topic's configuration when nothing is set anywhere.
 func DefaultConfig() Config {
 	return Config{
-		SegmentBytes:         1 << 30,
-		SegmentAge:           7 * 24 * time.Hour,
-		SegmentIndexBytes:    10 << 20,
-		IndexIntervalBytes:   4096,
-		RetentionMs:          7 * 24 * 3600 * 1000,
-		RetentionBytes:       -1,
-		Delete:               true,
-		FileDeleteDelay:      time.Minute,
-		FlushMessages:        NoLimit,
+		SegmentBytes:       1 << 30,
+		SegmentAge:         7 * 24 * time.Hour,
+		SegmentIndexBytes:  10 << 20,
+		IndexIntervalBytes: 4096,
+		RetentionMs:        7 * 24 * 3600 * 1000,
+		RetentionBytes:     -1,
+		Delete:             true,
+		FileDeleteDelay:    time.Minute,
+		FlushMessages:      NoLimit,
+
+		MinCleanableDirtyRatio: 0.5,
+		MaxCompactionLagMs:     NoLimit,
+		DeleteRetentionMs:      24 * 3600 * 1000,
+
 		MaxMessageBytes:      1048588,
 		CompressionType:      "producer",
 		GzipLevel:            -1,

@@ -8,6 +8,7 @@ import (
 
 	"github.com/ottla/ottla/internal/kerror"
 	"github.com/ottla/ottla/internal/uuid"
+	"github.com/ottla/ottla/log/clean"
 	"github.com/twmb/franz-go/pkg/kerr"
 )
 
@@ -97,7 +98,7 @@ func (m *Manager) createFiles(l *Log) error {
 		return err
 	}
 	// As a load of an empty directory: it makes the first segment.
-	none := checkpointed{recoveryPoint: -1, logStart: -1, highWatermark: -1}
+	none := checkpointed{recoveryPoint: -1, logStart: -1, highWatermark: -1, cleaned: clean.NoCheckpoint}
 	if err := l.load(context.Background(), none, true); err != nil {
 		return err
 	}
@@ -142,7 +143,11 @@ func (m *Manager) retire(tp topicPartition, suffix string) error {
 	m.logsMu.Lock()
 	delete(m.logs, tp)
 	m.logsMu.Unlock()
-	for _, write := range []func(*dir) error{m.checkpointRecoveryPoints, m.checkpointLogStarts, m.checkpointHighWatermarks} {
+	writes := []func(*dir) error{m.checkpointRecoveryPoints, m.checkpointLogStarts, m.checkpointHighWatermarks}
+	if l.cleaned.Load() != clean.NoCheckpoint {
+		writes = append(writes, m.checkpointCleaned)
+	}
+	for _, write := range writes {
 		// A log of the same name that comes later must not find these offsets.
 		if err := write(l.dir); err != nil {
 			l.dir.fail(err)

@@ -7,6 +7,7 @@ import (
 	"path"
 
 	"github.com/ottla/ottla/internal/uuid"
+	"github.com/ottla/ottla/log/clean"
 )
 
 func isNotExist(err error) bool { return errors.Is(err, fs.ErrNotExist) }
@@ -127,6 +128,16 @@ func (m *Manager) checkpointLogStarts(d *dir) error {
 		return m.offsets(d, func(l *Log) (int64, bool) {
 			start := l.logStartOffset.Load()
 			return start, start > (*l.segments.Load())[0].baseOffset
+		})
+	})
+}
+
+// checkpointCleaned implements host. Logs that were never cleaned have no entry.
+func (m *Manager) checkpointCleaned(d *dir) error {
+	return d.writeCheckpoint(cleanerFile, func() map[topicPartition]int64 {
+		return m.offsets(d, func(l *Log) (int64, bool) {
+			offset := l.cleaned.Load()
+			return offset, offset != clean.NoCheckpoint
 		})
 	})
 }

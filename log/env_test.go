@@ -29,10 +29,12 @@ type env struct {
 	// topicID is that of the one topic that tests use.
 	topicID [16]byte
 	uuids   byte
+	// dedupe is the memory of offset maps.
+	dedupe int64
 }
 
 func newEnv(fs vfs.FS) *env {
-	e := &env{fs: fs, clk: clock.NewManual(testStart), cfg: DefaultConfig(), topicID: [16]byte{1, 2, 3}}
+	e := &env{fs: fs, clk: clock.NewManual(testStart), cfg: DefaultConfig(), topicID: [16]byte{1, 2, 3}, dedupe: 1 << 20}
 	e.cfg.SegmentBytes = 1000
 	e.cfg.IndexIntervalBytes = 150
 	e.cfg.TimestampAfterMaxMs = 1 << 60
@@ -47,6 +49,8 @@ func (e *env) managerConfig(dirs ...string) ManagerConfig {
 		Dirs: dirs, NodeID: 1, ClusterID: "clusterclusterclust",
 		TopicConfig:          func(string) Config { return e.cfg },
 		ProducerIDExpiration: 24 * time.Hour,
+		// No threads: tests call pass.
+		Cleaner: CleanerConfig{DedupeBufferBytes: e.dedupe, IOBufferBytes: 8 << 10, IOBufferLoadFactor: 0.9},
 		NewUUID: func() [16]byte {
 			e.uuids++
 			return [16]byte{0xee, e.uuids}

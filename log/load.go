@@ -18,7 +18,7 @@ import (
 
 // checkpointed is what the checkpoint files of a log dir say of one log; -1 where they don't.
 type checkpointed struct {
-	recoveryPoint, logStart, highWatermark int64
+	recoveryPoint, logStart, highWatermark, cleaned int64
 	// lost says that there are no recovery points, where there should be.
 	lost bool
 }
@@ -97,6 +97,9 @@ func (l *Log) load(ctx context.Context, c checkpointed, clean bool) error {
 	if !clean {
 		l.recoveryPoint.Store(min(max(c.recoveryPoint, 0), end))
 		l.namesUnsynced = true // As far as we know: not every crash is one of the machine.
+	}
+	if c.cleaned <= end {
+		l.cleaned.Store(c.cleaned) // Otherwise what it speaks of was lost, and all is dirty.
 	}
 	l.lastFlush.Store(l.clk.Now().UnixMilli())
 	l.producers.OnHighWatermark(l.highWatermark.Load())

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+
+	"github.com/ottla/ottla/log/clean"
 )
 
 // Suffixes of the directories of partitions that are no longer served.
@@ -59,8 +61,8 @@ func (m *Manager) loadAll(ctx context.Context) error {
 
 // loadDir loads the logs of one directory.
 func (m *Manager) loadDir(ctx context.Context, d *dir) error {
-	var marks [3]map[topicPartition]int64
-	for i, name := range []string{recoveryPointFile, logStartFile, highWatermarkFile} {
+	var marks [4]map[topicPartition]int64
+	for i, name := range []string{recoveryPointFile, logStartFile, highWatermarkFile, cleanerFile} {
 		var err error
 		if marks[i], err = readOffsetCheckpoint(m.fs, d.file(name)); err != nil {
 			var corrupt *CorruptError
@@ -86,8 +88,8 @@ func (m *Manager) loadDir(ctx context.Context, d *dir) error {
 	return m.checkpointRecoveryPoints(d) // From now on a missing one was lost.
 }
 
-// loadLogs loads logs with the offsets of the three checkpoints, several at a time.
-func (m *Manager) loadLogs(ctx context.Context, d *dir, logs []*Log, marks [3]map[topicPartition]int64) error {
+// loadLogs loads logs with the offsets of the four checkpoints, several at a time.
+func (m *Manager) loadLogs(ctx context.Context, d *dir, logs []*Log, marks [4]map[topicPartition]int64) error {
 	if len(logs) == 0 {
 		return nil
 	}
@@ -124,14 +126,14 @@ func (m *Manager) loadLogs(ctx context.Context, d *dir, logs []*Log, marks [3]ma
 }
 
 // loadOne loads a log and makes it known.
-func (m *Manager) loadOne(ctx context.Context, d *dir, l *Log, marks [3]map[topicPartition]int64) error {
+func (m *Manager) loadOne(ctx context.Context, d *dir, l *Log, marks [4]map[topicPartition]int64) error {
 	of := func(i int) int64 {
 		if offset, ok := marks[i][l.tp]; ok {
 			return offset
 		}
 		return -1
 	}
-	c := checkpointed{recoveryPoint: of(0), logStart: of(1), highWatermark: of(2), lost: marks[0] == nil}
+	c := checkpointed{recoveryPoint: of(0), logStart: of(1), highWatermark: of(2), cleaned: of(3), lost: marks[0] == nil}
 	if err := l.load(ctx, c, d.clean); err != nil {
 		return fmt.Errorf("load %s: %w", l.path, err)
 	}
@@ -224,6 +226,7 @@ func (m *Manager) newLog(d *dir, tp topicPartition, id [16]byte, full string, cf
 		codecs: m.codecs, host: m, path: full,
 	}
 	l.topicID.Store(&id)
+	l.cleaned.Store(clean.NoCheckpoint)
 	l.epochs.cache = &epochCache{}
 	l.settings.Store(newSettings(tp, cfg))
 	return l

@@ -45,6 +45,9 @@ type Log struct {
 	firstUnstable atomic.Int64
 	// recoveryPoint: offsets below it are known to be flushed. Written with mu held.
 	recoveryPoint atomic.Int64
+	// cleaned is the offset up to which the log was compacted, clean.NoCheckpoint if it never was. Written
+	// with mu held.
+	cleaned atomic.Int64
 	// lastFlush is the unix time in ms of the last flush.
 	lastFlush atomic.Int64
 
@@ -72,6 +75,8 @@ type Log struct {
 	unsynced  []int64
 	// namesUnsynced says that a new file's name isn't durable yet.
 	namesUnsynced bool
+	// truncations counts truncations, so that a compaction notices that its segments were cut.
+	truncations int
 	// jitter is subtracted from the active segment's age limit.
 	jitter time.Duration
 	// scratch is a batch that is being appended, kept here so that it needn't be allocated.
@@ -92,6 +97,7 @@ type host interface {
 	// checkpointRecoveryPoints and checkpointLogStarts write the directory's files durably.
 	checkpointRecoveryPoints(d *dir) error
 	checkpointLogStarts(d *dir) error
+	checkpointCleaned(d *dir) error
 	// jitter is a random number in [0, n).
 	jitter(n int64) int64
 	producerIDExpiration() time.Duration

@@ -46,6 +46,8 @@ type ManagerConfig struct {
 	ProducerIDExpiration time.Duration
 	// ProducerIDExpirationCheckInterval is producer.id.expiration.check.interval.ms.
 	ProducerIDExpirationCheckInterval time.Duration
+	// Cleaner is how logs are compacted; SetCleaner changes it.
+	Cleaner CleanerConfig
 	// NewUUID makes the directory ids.
 	NewUUID func() [16]byte
 	// Jitter returns a number in [0, n) for segment.jitter.ms; no jitter if nil.
@@ -68,6 +70,8 @@ type Manager struct {
 	tasks  *scheduler
 	// flusher flushes rolled logs.
 	flusher flusher
+	// cleaner compacts logs.
+	cleaner cleaner
 	// brokerEpoch is what the clean shutdown marker will say.
 	brokerEpoch atomic.Int64
 	// expiration is producer.id.expiration.ms in force, as a time.Duration.
@@ -111,6 +115,7 @@ func Open(ctx context.Context, fs vfs.FS, clk clock.Clock, logger *slog.Logger, 
 	}
 	m.flusher.start(m)
 	m.startTasks()
+	m.cleaner.start(m, cfg.Cleaner)
 	return m, nil
 }
 

@@ -55,7 +55,11 @@ func (l *Log) shouldRoll(cfg *settings, seg *segment, res *validate.Result) (boo
 	if first >= 0 {
 		waitedMs = res.MaxTimestamp - first
 	}
-	return waitedMs > (cfg.SegmentAge - l.jitter).Milliseconds(), nil
+	age := cfg.SegmentAge.Milliseconds()
+	if cfg.Compact && cfg.MaxCompactionLagMs > 0 {
+		age = min(age, cfg.MaxCompactionLagMs) // The active segment is never compacted.
+	}
+	return waitedMs > age-l.jitter.Milliseconds(), nil
 }
 
 // roll makes a new active segment at baseOffset. It reports false if the active one is that already.

@@ -87,7 +87,12 @@ func (r *runner) run(out *strings.Builder, d *datadriven.TestData) error {
 		c.RetentionBytes = r.int(d, "retention.bytes", c.RetentionBytes)
 		c.FlushMessages = r.int(d, "flush.messages", c.FlushMessages)
 		c.Preallocate = d.HasArg("preallocate")
-		c.Delete, c.Compact = !d.HasArg("compact"), d.HasArg("compact")
+		c.Delete, c.Compact = !d.HasArg("compact") && !d.HasArg("none"), d.HasArg("compact") || d.HasArg("compact-delete")
+		c.MinCleanableDirtyRatio = float64(r.int(d, "dirty-percent", int64(c.MinCleanableDirtyRatio*100))) / 100
+		c.MinCompactionLagMs = r.int(d, "min.lag", c.MinCompactionLagMs)
+		c.MaxCompactionLagMs = r.int(d, "max.lag", c.MaxCompactionLagMs)
+		c.DeleteRetentionMs = r.int(d, "delete.retention.ms", c.DeleteRetentionMs)
+		r.e.dedupe = r.int(d, "dedupe", r.e.dedupe)
 		if l != nil {
 			l.UpdateConfig(*c)
 		}
@@ -129,6 +134,15 @@ func (r *runner) run(out *strings.Builder, d *datadriven.TestData) error {
 			return err
 		}
 		fmt.Fprintf(out, "[%d, %d] duplicate=%t\n", info.FirstOffset, info.LastOffset, info.Duplicate)
+	case "put", "marker":
+		return r.put(out, d)
+	case "records":
+		return r.records(out)
+	case "plan":
+		return r.plan(out)
+	case "clean":
+		r.e.m.cleaner.pass()
+		r.compacted(out)
 	case "read":
 		o := ReadOptions{Offset: r.int(d, "offset", 0), MaxBytes: int(r.int(d, "max", 1<<20)),
 			MinOneBatch: d.HasArg("min-one"), UpperBound: r.int(d, "upper", NoLimit)}

@@ -80,6 +80,8 @@ type segmentOptions struct {
 	dir           string
 	maxIndexBytes int32
 	preallocate   int64
+	// suffix is appended to the names of all files; empty but for a segment that isn't in service yet.
+	suffix string
 }
 
 // openSegment opens or creates the files of a segment. index.ErrCorrupt says that an index must be
@@ -87,17 +89,17 @@ type segmentOptions struct {
 func openSegment(o segmentOptions, baseOffset int64) (*segment, error) {
 	base := path.Join(o.dir, segmentName(baseOffset))
 	s := &segment{baseOffset: baseOffset, rollingTimestamp: -1}
-	s.log.fs, s.log.path = o.fs, base+logSuffix
+	s.log.fs, s.log.path = o.fs, base+logSuffix+o.suffix
 	s.max.timestampMs, s.max.offset = -1, baseOffset
-	s.txns = index.NewTxn(o.fs, base+txnIndexSuffix)
+	s.txns = index.NewTxn(o.fs, base+txnIndexSuffix+o.suffix)
 	if err := s.txns.Check(); err != nil {
 		return nil, err
 	}
 	var err error
-	if s.offsets, err = index.OpenOffset(o.fs, base+indexSuffix, baseOffset, o.maxIndexBytes); err != nil {
+	if s.offsets, err = index.OpenOffset(o.fs, base+indexSuffix+o.suffix, baseOffset, o.maxIndexBytes); err != nil {
 		return nil, err
 	}
-	if s.times, err = index.OpenTime(o.fs, base+timeIndexSuffix, baseOffset, o.maxIndexBytes); err != nil {
+	if s.times, err = index.OpenTime(o.fs, base+timeIndexSuffix+o.suffix, baseOffset, o.maxIndexBytes); err != nil {
 		_ = s.offsets.Discard()
 		return nil, err
 	}
@@ -107,7 +109,7 @@ func openSegment(o segmentOptions, baseOffset int64) (*segment, error) {
 // createSegment makes a new, empty segment. What a crash left under its name is emptied.
 func createSegment(o segmentOptions, baseOffset int64, now time.Time) (*segment, error) {
 	for _, suffix := range []string{indexSuffix, timeIndexSuffix, txnIndexSuffix} {
-		if err := removeIfThere(o.fs, path.Join(o.dir, segmentName(baseOffset)+suffix)); err != nil {
+		if err := removeIfThere(o.fs, path.Join(o.dir, segmentName(baseOffset)+suffix+o.suffix)); err != nil {
 			return nil, err
 		}
 	}

@@ -119,11 +119,35 @@ func endSwap(fs vfs.FS, dir string, swaps []string, incomplete int64) error {
 		}
 	}
 	for _, name := range use {
-		if err := fs.Rename(path.Join(dir, name), path.Join(dir, strings.TrimSuffix(name, swapSuffix))); err != nil {
+		base, isLog := strings.CutSuffix(name, logSuffix+swapSuffix)
+		for _, suffix := range []string{indexSuffix, timeIndexSuffix, txnIndexSuffix} {
+			// An index that the segment doesn't bring is that of the one before it.
+			if isLog && !slices.Contains(use, base+suffix+swapSuffix) {
+				if err := removeIfThere(fs, path.Join(dir, base+suffix)); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	// A crash must not bring back what the .swap files cover once these have their names.
+	if err := fs.SyncDir(dir); err != nil {
+		return err
+	}
+	// The .log files first: once they have their names, no index is taken for an old one.
+	for _, logs := range []bool{true, false} {
+		for _, name := range use {
+			if strings.HasSuffix(name, logSuffix+swapSuffix) != logs {
+				continue
+			}
+			if err := fs.Rename(path.Join(dir, name), path.Join(dir, strings.TrimSuffix(name, swapSuffix))); err != nil {
+				return err
+			}
+		}
+		if err := fs.SyncDir(dir); err != nil {
 			return err
 		}
 	}
-	return fs.SyncDir(dir)
+	return nil
 }
 
 // endOffsetOf walks a segment file to its end offset.

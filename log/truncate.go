@@ -33,6 +33,7 @@ func (l *Log) truncation(f func() error) error {
 	}
 	l.reading.Lock()
 	defer l.reading.Unlock()
+	l.truncations++
 	if err := f(); err != nil {
 		l.dir.fail(err)
 		return storageError(err)
@@ -43,11 +44,24 @@ func (l *Log) truncation(f func() error) error {
 // lowerRecoveryPoint makes it durable that nothing from offset on is known to be flushed. It comes
 // before any byte changes: recovery trusts what lies below the recovery point. Requires: l.mu held.
 func (l *Log) lowerRecoveryPoint(offset int64) error {
+	if err := l.lowerCleaned(offset); err != nil {
+		return err
+	}
 	if offset >= l.recoveryPoint.Load() {
 		return nil
 	}
 	l.recoveryPoint.Store(offset)
 	return l.host.checkpointRecoveryPoints(l.dir)
+}
+
+// lowerCleaned makes it durable that nothing from offset on is compacted: other records come there.
+// Requires: l.mu held.
+func (l *Log) lowerCleaned(offset int64) error {
+	if offset >= l.cleaned.Load() {
+		return nil
+	}
+	l.cleaned.Store(offset)
+	return l.host.checkpointCleaned(l.dir)
 }
 
 func (l *Log) truncateTo(offset int64) error {

@@ -92,6 +92,13 @@ type Logs struct {
 	ProducerIDExpirationCheckIntervalMs int64
 	TransactionalIDExpirationMs         int64
 	TransactionMaxTimeoutMs             int64
+	CleanerEnable                       bool
+	CleanerThreads                      int32
+	CleanerDedupeBufferBytes            int64
+	CleanerIOBufferBytes                int32
+	CleanerIOBufferLoadFactor           float64
+	CleanerMaxBytesPerSecond            float64
+	CleanerBackoffMs                    int64
 }
 
 // Groups is the classic group protocol.
@@ -172,6 +179,13 @@ func newBroker(l Layers, e Endpoints) *Broker {
 		ProducerIDExpirationCheckIntervalMs: l.Int("producer.id.expiration.check.interval.ms"),
 		TransactionalIDExpirationMs:         l.Int("transactional.id.expiration.ms"),
 		TransactionMaxTimeoutMs:             l.Int("transaction.max.timeout.ms"),
+		CleanerEnable:                       l.Bool("log.cleaner.enable"),
+		CleanerThreads:                      i32("log.cleaner.threads"),
+		CleanerDedupeBufferBytes:            l.Int("log.cleaner.dedupe.buffer.size"),
+		CleanerIOBufferBytes:                i32("log.cleaner.io.buffer.size"),
+		CleanerIOBufferLoadFactor:           l.Double("log.cleaner.io.buffer.load.factor"),
+		CleanerMaxBytesPerSecond:            l.Double("log.cleaner.io.max.bytes.per.second"),
+		CleanerBackoffMs:                    l.Int("log.cleaner.backoff.ms"),
 	}
 	b.Groups = Groups{
 		MinSessionTimeoutMs:     i32("group.min.session.timeout.ms"),

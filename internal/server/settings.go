@@ -40,6 +40,9 @@ func logConfig(t config.Topic) commitlog.Config {
 		RetentionBytes:       t.RetentionBytes,
 		Delete:               t.Delete,
 		Compact:              t.Compact,
+		MinCompactionLagMs:   t.MinCompactionLagMs,
+		MaxCompactionLagMs:   t.MaxCompactionLagMs,
+		DeleteRetentionMs:    t.DeleteRetentionMs,
 		FileDeleteDelay:      milliseconds(t.FileDeleteDelayMs),
 		FlushMessages:        t.FlushMessages,
 		Preallocate:          t.Preallocate,
@@ -52,6 +55,8 @@ func logConfig(t config.Topic) commitlog.Config {
 		LogAppendTime:        t.LogAppendTime,
 		TimestampBeforeMaxMs: t.TimestampBeforeMaxMs,
 		TimestampAfterMaxMs:  t.TimestampAfterMaxMs,
+
+		MinCleanableDirtyRatio: t.MinCleanableDirtyRatio,
 	}
 	if t.FlushMs != commitlog.NoLimit {
 		c.FlushInterval = milliseconds(t.FlushMs)
@@ -68,6 +73,7 @@ func (s *Server) followSettings(_, img *image.Image, delta *image.Delta) {
 			b := s.settings.SetDynamic(img.Configs(image.ResourceBroker, node), img.Configs(image.ResourceBroker, ""))
 			s.wire.SetConnectionLimits(connectionLimits(&b.Network))
 			s.logs.SetProducerIDExpiration(milliseconds(b.Logs.ProducerIDExpirationMs))
+			s.logs.SetCleaner(cleanerConfig(b))
 			if idle := b.IdleDynamic(); len(idle) > 0 {
 				s.logger.Warn("dynamic settings without effect while the broker runs", "keys", strings.Join(idle, ", "))
 			}
@@ -99,6 +105,7 @@ func (s *Server) logManagerConfig(b *config.Broker) commitlog.ManagerConfig {
 		HighWatermarkInterval:             milliseconds(b.Logs.HighWatermarkCheckpointIntervalMs),
 		ProducerIDExpiration:              milliseconds(b.Logs.ProducerIDExpirationMs),
 		ProducerIDExpirationCheckInterval: milliseconds(b.Logs.ProducerIDExpirationCheckIntervalMs),
+		Cleaner:                           cleanerConfig(b),
 		NewUUID:                           s.newUUID,
 		Jitter:                            func(n int64) int64 { return int64(s.random.Uint64() % uint64(n)) },
 		OnDirFailure: func(path string, _ [16]byte, err error) {
@@ -106,6 +113,22 @@ func (s *Server) logManagerConfig(b *config.Broker) commitlog.ManagerConfig {
 			s.dirFailed(err)
 		},
 	}
+}
+
+// cleanerConfig is how logs are compacted.
+func cleanerConfig(b *config.Broker) commitlog.CleanerConfig {
+	c := commitlog.CleanerConfig{
+		Threads:            int(b.Logs.CleanerThreads),
+		DedupeBufferBytes:  b.Logs.CleanerDedupeBufferBytes,
+		IOBufferBytes:      int(b.Logs.CleanerIOBufferBytes),
+		IOBufferLoadFactor: b.Logs.CleanerIOBufferLoadFactor,
+		MaxBytesPerSecond:  b.Logs.CleanerMaxBytesPerSecond,
+		Backoff:            milliseconds(b.Logs.CleanerBackoffMs),
+	}
+	if !b.Logs.CleanerEnable {
+		c.Threads = 0
+	}
+	return c
 }
 
 // Bounds of the coordinators that Kafka has no keys for.

@@ -23,6 +23,13 @@ type BuilderOptions struct {
 	BaseSequence    int32
 	Transactional   bool
 	Control         bool
+	// LastOffset is the batch's last offset where that is above the last record's: compaction keeps it,
+	// and with it the last sequence number.
+	LastOffset int64
+	// DeleteHorizon says that DeleteHorizonMs takes the place of the base timestamp (KIP-534): from then
+	// on the cleaner may drop the batch's tombstones and markers.
+	DeleteHorizon   bool
+	DeleteHorizonMs int64
 }
 
 // DefaultOptions are those of a plain batch: base offset 0, no epoch, no producer, uncompressed.
@@ -44,6 +51,9 @@ func (o *BuilderOptions) attributes() Attributes {
 	}
 	if o.Control {
 		a |= controlFlag
+	}
+	if o.DeleteHorizon {
+		a |= deleteHorizonFlag
 	}
 	return a
 }
@@ -134,6 +144,9 @@ func (b *Builder) admit(offset, timestampMs int64) (offsetDelta int32, timestamp
 	}
 	if b.numRecords == 0 {
 		b.baseTimestamp = timestampMs
+		if b.o.DeleteHorizon {
+			b.baseTimestamp = b.o.DeleteHorizonMs
+		}
 	}
 	b.maxTimestamp = max(b.maxTimestamp, timestampMs)
 	b.numRecords++
@@ -177,7 +190,7 @@ func (b *Builder) putHead(raw []byte) {
 	binary.BigEndian.PutUint32(raw[posLeaderEpoch:], uint32(b.o.LeaderEpoch))
 	raw[posMagic] = byte(MagicV2)
 	binary.BigEndian.PutUint16(raw[posAttributes:], uint16(b.o.attributes()))
-	lastOffset := max(b.nextOffset-1, b.o.BaseOffset)
+	lastOffset := max(b.nextOffset-1, b.o.BaseOffset, b.o.LastOffset)
 	binary.BigEndian.PutUint32(raw[posLastOffsetDelta:], uint32(lastOffset-b.o.BaseOffset))
 	binary.BigEndian.PutUint64(raw[posBaseTimestamp:], uint64(b.baseTimestamp))
 	binary.BigEndian.PutUint64(raw[posMaxTimestamp:], uint64(b.maxTimestamp))

@@ -361,3 +361,10 @@ func (t *table) Path() string {
 	defer t.mu.RUnlock()
 	return t.path
 }
+
+// SizeBytes is the length of the file once all entries are written.
+func (t *table) SizeBytes() int64 {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	return int64(t.n) * int64(t.entrySize)
+}
