@@ -16,6 +16,9 @@ type socket interface {
 	// flush sends what it can of the queue and arranges for the rest. It calls link.flushed after
 	// it sent something and link.mu must not be held.
 	flush()
+	// flushSoon has flush called by someone else, at once or after the replies that this goroutine is
+	// about to push.
+	flushSoon()
 	// unsent is the number of bytes in the queue.
 	unsent() int
 	// resume arranges for link.resume to be called on the goroutine that reads.

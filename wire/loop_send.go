@@ -74,6 +74,28 @@ func (s *loopSocket) flush() {
 	s.link.flushed()
 }
 
+// flushSoon calls flush on a worker. Replies that are pushed until it gets to run leave with one system
+// call; if the goroutine that pushes them calls flush first, nothing is left to do.
+func (s *loopSocket) flushSoon() {
+	s.mu.Lock()
+	if s.soon || s.sending || s.armed || s.closed || s.queue.empty() {
+		s.mu.Unlock()
+		return
+	}
+	s.soon = true
+	s.mu.Unlock()
+	if !s.transport.server.workers.start(taskFunc(s.flushNow)) {
+		s.flushNow()
+	}
+}
+
+func (s *loopSocket) flushNow() {
+	s.mu.Lock()
+	s.soon = false
+	s.mu.Unlock()
+	s.flush()
+}
+
 // isDisconnect says whether an error only means that the client is gone.
 func isDisconnect(err error) bool {
 	return errors.Is(err, unix.EPIPE) || errors.Is(err, unix.ECONNRESET) || errors.Is(err, unix.ETIMEDOUT)

@@ -124,6 +124,7 @@ func (s *slot) complete(r reply) {
 	frame, freed := s.takeFrame()
 	s.onClose = nil
 	var fns []func()
+	more := false
 	switch s.state {
 	case slotDropped:
 		defer r.release()
@@ -135,6 +136,8 @@ func (s *slot) complete(r reply) {
 		var dropped charged
 		fns, dropped = l.emit()
 		freed = freed.plus(dropped)
+		// More requests wait, and run now: their replies may share a system call with this one.
+		more = l.conn.CanStart()
 	default:
 		l.mu.Unlock()
 		panic("wire: a request was completed twice")
@@ -147,7 +150,11 @@ func (s *slot) complete(r reply) {
 	for _, f := range fns {
 		f()
 	}
-	l.sock.flush()
+	if more {
+		l.sock.flushSoon()
+	} else {
+		l.sock.flush()
+	}
 }
 
 // takeFrame takes the request's bytes from it. Requires: l.mu held.

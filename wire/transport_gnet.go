@@ -171,8 +171,8 @@ type loopSocket struct {
 	closed, aborted bool
 	// detached: the client closed its side and gnet its descriptor; fd is a duplicate of our own.
 	detached bool
-	// sending: a goroutine sends from the queue; nobody else may.
-	sending bool
+	// sending: a goroutine sends from the queue; nobody else may. soon: one is about to.
+	sending, soon bool
 	// armed: writePoller tells when there is room; registered: it knows fd.
 	armed, registered bool
 }

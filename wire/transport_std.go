@@ -185,6 +185,9 @@ func (s *stdSocket) push(r *reply) {
 	s.queue.push(r)
 }
 
+// flushSoon is flush, which always leaves the sending to a worker.
+func (s *stdSocket) flushSoon() { s.flush() }
+
 func (s *stdSocket) unsent() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
