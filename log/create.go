@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"path"
-	"strings"
 
 	"github.com/ottla/ottla/internal/kerror"
 	"github.com/ottla/ottla/internal/uuid"
@@ -112,102 +111,4 @@ func (m *Manager) createFiles(l *Log) error {
 
 func (m *Manager) writePartitionMetadata(dir string, topicID [16]byte) error {
 	return writeFileAtomic(m.fs, path.Join(dir, partitionMetadataFile), formatPartitionMetadata(topicID))
-}
-
-// Delete takes a log out of service: its directory is renamed at once, and removed later.
-func (m *Manager) Delete(topic string, partition int32) error {
-	return m.retire(topicPartition{topic, partition}, deleteDirSuffix)
-}
-
-// SetAsideStray takes a log that belongs to no topic of the cluster out of service and keeps its
-// files, in a directory that is renamed to …-stray.
-func (m *Manager) SetAsideStray(topic string, partition int32) error {
-	return m.retire(topicPartition{topic, partition}, strayDirSuffix)
-}
-
-func (m *Manager) retire(tp topicPartition, suffix string) error {
-	m.changing.Lock()
-	defer m.changing.Unlock()
-	l, ok := m.Get(tp.topic, tp.partition)
-	if !ok {
-		return kerror.Wrap(kerr.UnknownTopicOrPartition, fmt.Errorf("no log of %s", tp))
-	}
-	if err := l.usable(); err != nil {
-		return err
-	}
-	to := l.dir.file(retiredName(tp, m.cfg.NewUUID(), suffix))
-	if err := l.retire(to); err != nil {
-		l.dir.fail(err)
-		return storageError(err)
-	}
-	m.logsMu.Lock()
-	delete(m.logs, tp)
-	m.logsMu.Unlock()
-	writes := []func(*dir) error{m.checkpointRecoveryPoints, m.checkpointLogStarts, m.checkpointHighWatermarks}
-	if l.cleaned.Load() != clean.NoCheckpoint {
-		writes = append(writes, m.checkpointCleaned)
-	}
-	for _, write := range writes {
-		// A log of the same name that comes later must not find these offsets.
-		if err := write(l.dir); err != nil {
-			l.dir.fail(err)
-			return storageError(err)
-		}
-	}
-	m.logger.Info("took log out of service", "partition", tp.String(), "dir", to)
-	if suffix == deleteDirSuffix {
-		m.after(l.Config().FileDeleteDelay, func() { m.removeDir(l.dir, to) })
-	}
-	return nil
-}
-
-// retiredName is the name of a retired partition's directory: topic-partition.uuid-delete, with the
-// topic cut so that the whole has at most 255 bytes. (Kafka: LocalLog.logDirNameWithSuffixCappedLength.)
-func retiredName(tp topicPartition, id [16]byte, suffix string) string {
-	const maxName = 255
-	end := fmt.Sprintf("-%d.%x%s", tp.partition, id, suffix)
-	return tp.topic[:min(len(tp.topic), maxName-len(end))] + end
-}
-
-// retire closes the log and renames its directory.
-func (l *Log) retire(to string) error {
-	l.flushing.Lock() // A flush must not miss its files.
-	defer l.flushing.Unlock()
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if err := l.fs.Rename(l.path, to); err != nil {
-		return err
-	}
-	if err := l.fs.SyncDir(path.Dir(to)); err != nil {
-		return err
-	}
-	l.gone.Store(errDeleted)
-	l.path = to
-	for _, s := range *l.segments.Load() {
-		s.removed.Store(true)
-		s.setDir(to)
-		s.discard()
-	}
-	return nil
-}
-
-// removeDirLater removes what an earlier run left of a deleted partition.
-func (m *Manager) removeDirLater(d *dir, full string) {
-	name := path.Base(full)
-	if !strings.HasSuffix(name, deleteDirSuffix) {
-		panic("commitlog: removal of " + full)
-	}
-	m.after(0, func() { m.removeDir(d, full) })
-}
-
-// removeDir removes a deleted partition's directory.
-func (m *Manager) removeDir(d *dir, full string) {
-	if d.offline() != nil {
-		return
-	}
-	if err := m.fs.RemoveAll(full); err != nil {
-		m.logger.Warn("can't remove a deleted partition", "dir", full, "error", err)
-		return
-	}
-	m.logger.Info("removed a deleted partition", "dir", full)
 }

@@ -3,6 +3,7 @@ package commitlog
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"path"
 	"runtime"
@@ -194,6 +195,123 @@ func TestDelete(t *testing.T) {
 	}
 	if err := e.m.Close(); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestDeleteAll: deleting many logs at once renames each, and flushes directory and checkpoints as often as
+// for one. A log that is gone already, or belongs to somebody else, keeps no other from being deleted.
+func TestDeleteAll(t *testing.T) {
+	syncs := 0
+	e := newEnv(vfs.NewInject(vfs.NewMem(), func(_ int64, op vfs.Op, _ string) error {
+		if op == vfs.OpSync || op == vfs.OpSyncDir {
+			syncs++
+		}
+		return nil
+	}))
+	mustOpen(t, e)
+	logs := func(from, to int32) []*Log {
+		var out []*Log
+		for p := from; p < to; p++ {
+			l, err := e.m.Create("t", p, e.topicID, e.cfg)
+			if err != nil {
+				t.Fatal(err)
+			}
+			out = append(out, l)
+		}
+		return out
+	}
+	all := logs(0, 32)
+	syncs = 0
+	if err := e.m.DeleteAll(all[:1]); err != nil {
+		t.Fatal(err)
+	}
+	one := syncs
+	syncs = 0
+	err := e.m.DeleteAll(all)
+	if !errors.Is(err, kerr.UnknownTopicOrPartition) || strings.Count(err.Error(), "no log of") != 1 {
+		t.Errorf("deletion of 32 logs, one of them gone: %v", err)
+	}
+	if syncs != one {
+		t.Errorf("%d flushes for 31 logs, %d for one", syncs, one)
+	}
+	if n := len(e.m.Logs()); n != 0 {
+		t.Errorf("%d logs are left", n)
+	}
+	again := logs(0, 1)
+	if err := e.m.DeleteAll(all[:1]); !errors.Is(err, kerr.UnknownTopicOrPartition) {
+		t.Errorf("deletion of a log that another took the place of: %v", err)
+	}
+	if l, ok := e.m.Get("t", 0); !ok || l != again[0] {
+		t.Error("the later log of the same name is gone")
+	}
+	e.clk.Advance(e.cfg.FileDeleteDelay)
+	entries, err := e.fs.ReadDir("/data")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, x := range entries {
+		if strings.HasSuffix(x.Name(), "-delete") {
+			t.Errorf("%s is left after the delay", x.Name())
+		}
+	}
+	if err := e.m.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestDeleteAllFailure: whichever call fails, the directory goes offline, its logs take no records any more,
+// and the next start comes through.
+func TestDeleteAllFailure(t *testing.T) {
+	for n := int64(1); ; n++ {
+		mem := vfs.NewMem()
+		var at int64
+		failing := int64(-1)
+		e := newEnv(vfs.NewInject(mem, func(i int64, op vfs.Op, name string) error {
+			at = i
+			if i == failing {
+				return fmt.Errorf("injected: %s of %s", op, name)
+			}
+			return nil
+		}))
+		mustOpen(t, e)
+		var all []*Log
+		for p := range int32(3) {
+			l, err := e.m.Create("t", p, e.topicID, e.cfg)
+			if err != nil {
+				t.Fatal(err)
+			}
+			all = append(all, l)
+		}
+		failing = at + n
+		err := e.m.DeleteAll(all)
+		if at < failing {
+			if err != nil {
+				t.Fatal(err)
+			}
+			_ = e.m.Close()
+			break
+		}
+		if !errors.Is(err, kerr.KafkaStorageError) {
+			t.Errorf("call %d failed: %v", n, err)
+		}
+		for _, l := range all {
+			if _, err := appendRecords(l, 1, 50, 0); err == nil {
+				t.Errorf("call %d failed: %s takes records", n, l.tp)
+			}
+		}
+		_ = e.m.Close()
+		e.fs = mem
+		if err := e.open(); err != nil {
+			t.Fatal(err)
+		}
+		for _, l := range e.m.Logs() {
+			if err := l.usable(); err != nil {
+				t.Errorf("call %d failed: %s after a start: %v", n, l.tp, err)
+			}
+		}
+		if err := e.m.Close(); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 

@@ -1,0 +1,161 @@
+package commitlog
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"strings"
+
+	"github.com/twmb/franz-go/pkg/kerr"
+
+	"github.com/ottla/ottla/internal/kerror"
+	"github.com/ottla/ottla/log/clean"
+)
+
+// Delete takes a log out of service: its directory is renamed at once, and removed later.
+func (m *Manager) Delete(topic string, partition int32) error {
+	return m.retireOne(topicPartition{topic, partition}, deleteDirSuffix)
+}
+
+// DeleteAll is Delete of many logs, which flushes a directory's names and checkpoints once for all of
+// them. Where one fails, the others are deleted all the same.
+func (m *Manager) DeleteAll(logs []*Log) error {
+	m.changing.Lock()
+	defer m.changing.Unlock()
+	return m.retire(logs, deleteDirSuffix)
+}
+
+// SetAsideStray takes a log that belongs to no topic of the cluster out of service and keeps its
+// files, in a directory that is renamed to …-stray.
+func (m *Manager) SetAsideStray(topic string, partition int32) error {
+	return m.retireOne(topicPartition{topic, partition}, strayDirSuffix)
+}
+
+func (m *Manager) retireOne(tp topicPartition, suffix string) error {
+	m.changing.Lock()
+	defer m.changing.Unlock()
+	l, ok := m.Get(tp.topic, tp.partition)
+	if !ok {
+		return noLog(tp)
+	}
+	return m.retire([]*Log{l}, suffix)
+}
+
+func noLog(tp topicPartition) error {
+	return kerror.Wrap(kerr.UnknownTopicOrPartition, fmt.Errorf("no log of %s", tp))
+}
+
+// retire renames the directories of logs and then, directory by directory, makes that durable.
+// Requires: m.changing held.
+func (m *Manager) retire(logs []*Log, suffix string) error {
+	var errs []error
+	var dirs []*dir
+	renamed := map[*dir][]*Log{}
+	for _, l := range logs {
+		if now, ok := m.Get(l.tp.topic, l.tp.partition); !ok || now != l {
+			errs = append(errs, noLog(l.tp))
+			continue
+		}
+		if err := l.usable(); err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		if err := l.retire(l.dir.file(retiredName(l.tp, m.cfg.NewUUID(), suffix))); err != nil {
+			l.dir.fail(err)
+			errs = append(errs, storageError(err))
+			continue
+		}
+		if renamed[l.dir] == nil {
+			dirs = append(dirs, l.dir)
+		}
+		renamed[l.dir] = append(renamed[l.dir], l)
+	}
+	for _, d := range dirs {
+		if err := m.forget(d, renamed[d]); err != nil {
+			d.fail(err)
+			errs = append(errs, storageError(err))
+			continue
+		}
+		for _, l := range renamed[d] {
+			to := l.path
+			m.logger.Info("took log out of service", "partition", l.tp.String(), "dir", to)
+			if suffix == deleteDirSuffix {
+				m.after(l.Config().FileDeleteDelay, func() { m.removeDir(d, to) })
+			}
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// forget makes the renaming of a directory's logs durable, and takes them out of the checkpoints: a
+// log of the same name that comes later must not find their offsets. Requires: m.changing held.
+func (m *Manager) forget(d *dir, logs []*Log) error {
+	if err := m.fs.SyncDir(d.path); err != nil {
+		return err
+	}
+	writes := []func(*dir) error{m.checkpointRecoveryPoints, m.checkpointLogStarts, m.checkpointHighWatermarks}
+	cleaned := false
+	m.logsMu.Lock()
+	for _, l := range logs {
+		delete(m.logs, l.tp)
+		cleaned = cleaned || l.cleaned.Load() != clean.NoCheckpoint
+	}
+	m.logsMu.Unlock()
+	if cleaned {
+		writes = append(writes, m.checkpointCleaned)
+	}
+	for _, write := range writes {
+		if err := write(d); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// retiredName is the name of a retired partition's directory: topic-partition.uuid-delete, with the
+// topic cut so that the whole has at most 255 bytes. (Kafka: LocalLog.logDirNameWithSuffixCappedLength.)
+func retiredName(tp topicPartition, id [16]byte, suffix string) string {
+	const maxName = 255
+	end := fmt.Sprintf("-%d.%x%s", tp.partition, id, suffix)
+	return tp.topic[:min(len(tp.topic), maxName-len(end))] + end
+}
+
+// retire renames the log's directory, not yet durably, and closes the log.
+func (l *Log) retire(to string) error {
+	l.flushing.Lock() // A flush must not miss its files.
+	defer l.flushing.Unlock()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err := l.fs.Rename(l.path, to); err != nil {
+		return err
+	}
+	l.gone.Store(errDeleted)
+	l.path = to
+	for _, s := range *l.segments.Load() {
+		s.removed.Store(true)
+		s.setDir(to)
+		s.discard()
+	}
+	return nil
+}
+
+// removeDirLater removes what an earlier run left of a deleted partition.
+func (m *Manager) removeDirLater(d *dir, full string) {
+	name := path.Base(full)
+	if !strings.HasSuffix(name, deleteDirSuffix) {
+		panic("commitlog: removal of " + full)
+	}
+	m.after(0, func() { m.removeDir(d, full) })
+}
+
+// removeDir removes a deleted partition's directory.
+func (m *Manager) removeDir(d *dir, full string) {
+	if d.offline() != nil {
+		return
+	}
+	if err := m.fs.RemoveAll(full); err != nil {
+		m.logger.Warn("can't remove a deleted partition", "dir", full, "error", err)
+		return
+	}
+	m.logger.Info("removed a deleted partition", "dir", full)
+}
