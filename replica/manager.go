@@ -89,12 +89,21 @@ func (m *Manager) Led(topic string, index int32) (*Partition, int32, error) {
 // delta says. It is called from one goroutine, in the order of the images. old may be nil.
 func (m *Manager) ApplyImage(_, newImage *image.Image, delta *image.Delta) {
 	m.image.Store(newImage)
+	// What goes is deleted first, since what comes may have its name, and all at once: a deletion's
+	// cost is in its flushes.
+	var dropped []*commitlog.Log
 	for _, c := range delta.Topics {
-		if c.Old != nil && (c.New == nil || c.New.ID != c.Old.ID) {
-			for index := range c.Old.Partitions() {
-				m.drop(c.Old, index)
+		if c.Old == nil {
+			continue
+		}
+		for index := range c.Old.Partitions() {
+			if !stays(c.New, c.Old.ID, index, m.cfg.NodeID) {
+				dropped = m.drop(c.Old, index, dropped)
 			}
 		}
+	}
+	m.deleteLogs(dropped)
+	for _, c := range delta.Topics {
 		if c.New != nil {
 			m.applyTopic(newImage, c)
 		}
@@ -110,9 +119,6 @@ func (m *Manager) applyTopic(img *image.Image, c image.TopicChange) {
 			continue
 		}
 		if !holds(s, m.cfg.NodeID) {
-			if c.Old != nil {
-				m.drop(c.New, index)
-			}
 			continue
 		}
 		p := m.held(c.New, index)
@@ -142,6 +148,16 @@ func holds(p *image.Partition, node int32) bool {
 		}
 	}
 	return false
+}
+
+// stays tells whether a node still holds a partition of the topic id after a change to t, which is nil if
+// the topic was deleted.
+func stays(t *image.Topic, id [16]byte, index, node int32) bool {
+	if t == nil || t.ID != id {
+		return false
+	}
+	p := t.Partition(index)
+	return p != nil && holds(p, node)
 }
 
 // held is the partition as it is held for this very topic, or nil.
@@ -195,23 +211,31 @@ func storageError(err error) error {
 	return kerror.Wrap(kerr.KafkaStorageError, err)
 }
 
-// drop ends a partition that is deleted, or no longer assigned to this broker.
-func (m *Manager) drop(t *image.Topic, index int32) {
+// drop ends a partition that is deleted, or no longer assigned to this broker, and appends its log, if
+// it has one, to logs.
+func (m *Manager) drop(t *image.Topic, index int32, logs []*commitlog.Log) []*commitlog.Log {
 	key := topicPartition{t.Name, index}
 	m.mu.Lock()
 	p := m.partitions[key]
 	if p == nil || p.topicID != t.ID {
 		m.mu.Unlock()
-		return
+		return logs
 	}
 	delete(m.partitions, key)
 	m.mu.Unlock()
 	p.retire()
 	if p.log == nil {
+		return logs
+	}
+	return append(logs, p.log)
+}
+
+func (m *Manager) deleteLogs(logs []*commitlog.Log) {
+	if len(logs) == 0 {
 		return
 	}
-	if err := m.cfg.Logs.Delete(t.Name, index); err != nil {
-		m.cfg.Logger.Error("can't delete log", "topic", t.Name, "partition", index, "error", err)
+	if err := m.cfg.Logs.DeleteAll(logs); err != nil {
+		m.cfg.Logger.Error("can't delete logs", "partitions", len(logs), "error", err)
 	}
 }
 
