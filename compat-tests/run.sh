@@ -55,7 +55,8 @@ bootstrap=${BOOTSTRAP:-}
 for name in "${names[@]}"; do
 	if [[ " ${go_clients[*]} " == *" $name "* ]]; then play "$name" & clients+=($!); fi
 done
-wait ${clients[@]+"${clients[@]}"}
+# Without names wait would wait for the broker.
+[ ${#clients[@]} = 0 ] || wait "${clients[@]}"
 for name in "${names[@]}"; do
 	[ -x "$name/run.sh" ] || { echo "$name: no such folder"; status=1; continue; }
 	if [[ " ${go_clients[*]} " != *" $name "* ]]; then
