@@ -35,7 +35,6 @@ type cleaning struct {
 	view        clean.Log
 	truncations int
 	now         time.Time
-	lastRecords map[int64]clean.LastRecord
 
 	reader cleanReader
 	stats  clean.Stats

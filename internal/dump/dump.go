@@ -124,7 +124,9 @@ func (d *dumper) damage(file string, position int64, reason string) {
 	}
 }
 
-func (d *dumper) printf(format string, args ...any) { fmt.Fprintf(d.out, format, args...) }
+func (d *dumper) printf(format string, args ...any) {
+	fmt.Fprintf(d.out, format, args...) //nolint:errcheck // The writer keeps the error for Flush.
+}
 
 func (d *dumper) remark(format string, args ...any) {
 	d.remarks = fmt.Appendf(d.remarks, format, args...)
