@@ -43,6 +43,7 @@ func generate(pkg string, all []*message) (map[string][]byte, error) {
 	}
 	if all[0].Type != "metadata" {
 		files["json_gen.go"] = jsonFile(pkg, all)
+		files["frame_gen.go"] = frameFile(pkg)
 	}
 	for _, m := range all {
 		files[snakeName(m.Name)+"_gen.go"] = (&emitter{m: m}).file(pkg)
