@@ -3,6 +3,7 @@ package image
 import (
 	"strings"
 
+	"github.com/ottla/ottla/internal/javastring"
 	"github.com/ottla/ottla/internal/kerror"
 	"github.com/twmb/franz-go/pkg/kerr"
 )
@@ -19,7 +20,7 @@ func ValidateTopicName(name string) error {
 		why = "the empty string is not allowed"
 	case name == ".", name == "..":
 		why = "'" + name + "' is not allowed"
-	case utf16Length(name) > maxTopicName:
+	case javastring.Len(name) > maxTopicName:
 		why = "the length of '" + name + "' is longer than the max allowed length 249"
 	case strings.ContainsFunc(name, notInTopicName):
 		why = "'" + name + "' contains one or more characters other than ASCII alphanumerics, '.', '_' and '-'"
@@ -35,16 +36,4 @@ func notInTopicName(r rune) bool {
 		return false
 	}
 	return true
-}
-
-// utf16Length is the length of a string as Java counts it.
-func utf16Length(s string) int {
-	n := 0
-	for _, r := range s {
-		if r > 0xffff {
-			n++
-		}
-		n++
-	}
-	return n
 }

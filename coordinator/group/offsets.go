@@ -3,9 +3,9 @@ package group
 import (
 	"slices"
 	"time"
-	"unicode/utf8"
 
 	"github.com/ottla/ottla/coordinator/machine"
+	"github.com/ottla/ottla/internal/javastring"
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
@@ -67,7 +67,7 @@ func (m *Machine) commitOffsets(now time.Time, call machine.Call, req *kmsg.Offs
 			if p.Metadata != nil {
 				o.metadata = *p.Metadata
 			}
-			if utf16Len(o.metadata) > m.cfg.OffsetMetadataMaxBytes {
+			if javastring.Len(o.metadata) > m.cfg.OffsetMetadataMaxBytes {
 				rp.ErrorCode = kerr.OffsetMetadataTooLarge.Code
 			} else {
 				r.Append(offsetRecord(req.Group, t.Topic, p.Partition, &o))
@@ -196,16 +196,4 @@ func (m *Machine) deleteOffsets(call machine.Call, req *kmsg.OffsetDeleteRequest
 	}
 	r.Reply(call, resp)
 	return r
-}
-
-// utf16Len is the length of s in UTF-16 units, Java's String.length.
-func utf16Len(s string) int {
-	n := 0
-	for _, c := range s {
-		if c > 0xffff && utf8.ValidRune(c) {
-			n++
-		}
-		n++
-	}
-	return n
 }

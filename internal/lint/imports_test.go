@@ -25,7 +25,7 @@ var layers = []struct {
 	// denied lists lower layers' packages that this layer must do without.
 	denied []string
 }{
-	{level: 0, packages: []string{"internal/kerror", "internal/clock", "internal/vfs", "internal/buf", "internal/uuid", "internal/metrics", "internal/lint"}},
+	{level: 0, packages: []string{"internal/kerror", "internal/clock", "internal/vfs", "internal/buf", "internal/javastring", "internal/uuid", "internal/metrics", "internal/lint"}},
 	{level: 1, packages: []string{"log/batch", "coordinator/machine", "internal/config", "internal/record/...", "internal/gen/..."}},
 	{level: 2, packages: []string{"log/index", "log/producer", "log/epoch", "log/validate", "log/clean"}},
 	{level: 3, packages: []string{"log", "controller/image"}, denied: []string{"internal/record/offsets"}},
