@@ -15,13 +15,15 @@ import (
 // the answer keeps the request's order.
 func handleAlterConfigs(d *Deps, r *wire.Request) {
 	req := r.Body.(*kmsg.AlterConfigsRequest)
-	refused := make([]error, len(req.Resources))
+	decided := make([]verdict, len(req.Resources))
 	passed := kmsg.NewPtrAlterConfigsRequest()
 	passed.Version, passed.ValidateOnly = r.Version, req.ValidateOnly
 	for i, res := range req.Resources {
-		if refused[i] = d.refuseAlter(int8(res.ResourceType), res.ResourceName); refused[i] == nil {
-			passed.Resources = append(passed.Resources, res)
+		if err := d.refuseAlter(int8(res.ResourceType), res.ResourceName); err != nil {
+			decided[i] = verdict{final: true, err: err}
+			continue
 		}
+		passed.Resources = append(passed.Resources, res)
 	}
 	var answers []kmsg.AlterConfigsResponseResource
 	var failure error
@@ -32,21 +34,37 @@ func handleAlterConfigs(d *Deps, r *wire.Request) {
 		}
 	}
 	out := kmsg.NewPtrAlterConfigsResponse()
-	for i, res := range req.Resources {
-		err := refused[i]
-		if err == nil && len(answers) > 0 {
-			out.Resources, answers = append(out.Resources, answers[0]), answers[1:]
-			continue
-		}
-		if err == nil {
-			err = failure
-		}
+	out.Resources = inRequestOrder(decided, answers, failure, func(i int, err error) kmsg.AlterConfigsResponseResource {
 		a := kmsg.NewAlterConfigsResponseResource()
-		a.ResourceType, a.ResourceName = res.ResourceType, res.ResourceName
+		a.ResourceType, a.ResourceName = req.Resources[i].ResourceType, req.Resources[i].ResourceName
 		a.ErrorCode, a.ErrorMessage = d.codeOf(err, "altering configs"), kerror.MessageOf(err)
-		out.Resources = append(out.Resources, a)
-	}
+		return a
+	})
 	r.Reply(out)
+}
+
+// verdict is what this broker said to a resource: final, with the error or success that err is, or
+// left to the controller.
+type verdict struct {
+	final bool
+	err   error
+}
+
+// inRequestOrder puts the controller's answers and this broker's own into the order of the request.
+// answers are those of the resources that aren't final; where the controller gave none, failure says why.
+func inRequestOrder[A any](decided []verdict, answers []A, failure error, own func(i int, err error) A) []A {
+	var out []A
+	for i, v := range decided {
+		switch {
+		case v.final:
+			out = append(out, own(i, v.err))
+		case len(answers) > 0:
+			out, answers = append(out, answers[0]), answers[1:]
+		default:
+			out = append(out, own(i, failure))
+		}
+	}
+	return out
 }
 
 // refuseAlter is what this broker itself says to a change of a resource's settings: nil if the

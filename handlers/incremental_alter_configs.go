@@ -21,14 +21,14 @@ func handleIncrementalAlterConfigs(d *Deps, r *wire.Request) {
 	for _, res := range req.Resources {
 		times[resource{res.ResourceType, res.ResourceName}]++
 	}
-	refused := make([]error, len(req.Resources))
+	decided := make([]verdict, len(req.Resources))
 	passed := kmsg.NewPtrIncrementalAlterConfigsRequest()
 	passed.Version, passed.ValidateOnly = r.Version, req.ValidateOnly
-	// done are the resources that this broker alone decides on: its log levels (KIP-412).
-	done := make([]bool, len(req.Resources))
 	for i, res := range req.Resources {
+		// Log levels (KIP-412) are this broker's own to decide on.
+		own := config.Resource(res.ResourceType) == config.ResourceBrokerLogger
 		var err error
-		if done[i] = config.Resource(res.ResourceType) == config.ResourceBrokerLogger; !done[i] {
+		if !own {
 			err = d.refuseAlter(int8(res.ResourceType), res.ResourceName)
 		}
 		if err == nil && times[resource{res.ResourceType, res.ResourceName}] > 1 {
@@ -37,10 +37,10 @@ func handleIncrementalAlterConfigs(d *Deps, r *wire.Request) {
 		if err == nil && config.Resource(res.ResourceType) == config.ResourceTopic && res.ResourceName == "" {
 			err = kerror.New(kerr.InvalidRequest, "Default topic resources are not allowed.")
 		}
-		if err == nil && done[i] {
+		if err == nil && own {
 			err = d.alterLoggers(res.ResourceName, res.Configs, req.ValidateOnly)
 		}
-		if refused[i] = err; err == nil && !done[i] {
+		if decided[i] = (verdict{final: own || err != nil, err: err}); !decided[i].final {
 			passed.Resources = append(passed.Resources, res)
 		}
 	}
@@ -53,19 +53,11 @@ func handleIncrementalAlterConfigs(d *Deps, r *wire.Request) {
 		}
 	}
 	out := kmsg.NewPtrIncrementalAlterConfigsResponse()
-	for i, res := range req.Resources {
-		err := refused[i]
-		if err == nil && !done[i] && len(answers) > 0 {
-			out.Resources, answers = append(out.Resources, answers[0]), answers[1:]
-			continue
-		}
-		if err == nil && !done[i] {
-			err = failure
-		}
+	out.Resources = inRequestOrder(decided, answers, failure, func(i int, err error) kmsg.IncrementalAlterConfigsResponseResource {
 		a := kmsg.NewIncrementalAlterConfigsResponseResource()
-		a.ResourceType, a.ResourceName = res.ResourceType, res.ResourceName
+		a.ResourceType, a.ResourceName = req.Resources[i].ResourceType, req.Resources[i].ResourceName
 		a.ErrorCode, a.ErrorMessage = d.codeOf(err, "altering configs"), kerror.MessageOf(err)
-		out.Resources = append(out.Resources, a)
-	}
+		return a
+	})
 	r.Reply(out)
 }
