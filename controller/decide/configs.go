@@ -18,7 +18,7 @@ const (
 	// maxConfigValue is the longest value of a key, in bytes.
 	maxConfigValue = 32767
 	minInsync      = "min.insync.replicas"
-	elrFeature     = "eligible.leader.replicas.version"
+	elrFeature     = image.EligibleLeaderReplicasVersion
 )
 
 // settings are the controller's settings with the dynamic ones of the image.

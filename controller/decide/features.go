@@ -1,0 +1,7 @@
+package decide
+
+import "github.com/twmb/franz-go/pkg/kmsg"
+
+func updateFeatures(_ *Env, req *kmsg.UpdateFeaturesRequest) Decision {
+	return Decision{Response: req.ResponseKind()}
+}
