@@ -105,8 +105,6 @@ func Decide(env *Env, req kmsg.Request) (Decision, error) {
 		return alterPartition(env, r), nil
 	case *kmsg.UpdateFeaturesRequest:
 		return updateFeatures(env, r), nil
-	case *kmsg.ControllerRegistrationRequest:
-		return registerController(env, r), nil
 	case *kmsg.UnregisterBrokerRequest:
 		return unregisterBroker(env, r), nil
 	case *kmsg.DescribeQuorumRequest:
