@@ -25,18 +25,18 @@ const (
 )
 
 // SupportedFeatures are the features of Kafka 4.4.0 with the levels that a node of this version can
-// be raised to, by name. Those of protocols that aren't served stay at 0, so that clients choose the
+// be raised to, in the order in which Kafka tells of them. Those of protocols that aren't served stay at 0, so that clients choose the
 // classic ones: group.version (KIP-848), transaction.version (KIP-890), share.version (KIP-932) and
 // streams.version (KIP-1071). Nodes send this list with their registrations.
 func SupportedFeatures() []FeatureRange {
 	return []FeatureRange{
-		{Name: EligibleLeaderReplicasVersion, Min: 0, Max: 1},
 		{Name: GroupVersion, Min: 0, Max: 0},
 		{Name: KRaftVersion, Min: 0, Max: 1},
 		{Name: MetadataVersion, Min: 7, Max: 33},
 		{Name: ShareVersion, Min: 0, Max: 0},
 		{Name: StreamsVersion, Min: 0, Max: 0},
 		{Name: TransactionVersion, Min: 0, Max: 0},
+		{Name: EligibleLeaderReplicasVersion, Min: 0, Max: 1},
 	}
 }
 

@@ -42,6 +42,11 @@ func (s *Server) register(ctx context.Context, b *config.Broker, endpoints []ima
 		l.Name, l.Host, l.Port, l.SecurityProtocol = e.Name, e.Host, e.Port, e.SecurityProtocol
 		req.Listeners = append(req.Listeners, l)
 	}
+	for _, f := range image.SupportedFeatures() {
+		x := kmsg.NewBrokerRegistrationRequestFeature()
+		x.Name, x.MinSupportedVersion, x.MaxSupportedVersion = f.Name, f.Min, f.Max
+		req.Features = append(req.Features, x)
+	}
 	for _, d := range s.logs.Dirs() {
 		if d.Err == nil {
 			req.LogDirs = append(req.LogDirs, d.ID)
@@ -108,7 +113,10 @@ func (l *lifecycle) beat() {
 	l.mu.Unlock()
 }
 
-// stop ends the heartbeats and asks the controller to move leadership away.
+// shutdownPoll is how often a broker that shuts down asks whether it may go.
+const shutdownPoll = 50 * time.Millisecond
+
+// stop ends the heartbeats, asks the controller to move leadership away, and returns once it has.
 func (l *lifecycle) stop(ctx context.Context) error {
 	l.mu.Lock()
 	l.stopped = true
@@ -122,6 +130,18 @@ func (l *lifecycle) stop(ctx context.Context) error {
 			return ctx.Err()
 		}
 	}
-	_, err := l.heartbeat(ctx, true)
-	return err
+	for {
+		r, err := l.heartbeat(ctx, true)
+		if err != nil || r.ShouldShutdown {
+			return err
+		}
+		again := make(chan struct{})
+		timer := l.server.env.Clock.AfterFunc(shutdownPoll, func() { close(again) })
+		select {
+		case <-again:
+		case <-ctx.Done():
+			timer.Stop()
+			return ctx.Err()
+		}
+	}
 }
