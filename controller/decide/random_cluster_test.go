@@ -106,7 +106,7 @@ func (c *randomCluster) env() *Env {
 // ask decides on a request and applies what follows; cut loses the rest of a divisible decision and with
 // it the controller, which another takes over from.
 func (c *randomCluster) ask(req kmsg.Request) kmsg.Response {
-	c.last = fmt.Sprintf("%T%+v", req, req)
+	c.last = fmt.Sprintf("%T%.400s", req, fmt.Sprintf("%+v", req))
 	env := c.env()
 	env.Live = copyOf(c.live)
 	d, err := Decide(env, req)
@@ -228,7 +228,7 @@ func (c *randomCluster) checkHistory(old *image.Image, rules *topicRules, t *ima
 		c.fail("%s: epochs after %s", where, describePartition(was))
 	}
 	if p.Leader != image.NoLeader && p.Leader != was.Leader && !slices.Contains(slices.Concat(was.ISR, was.ELR, c.proposed), p.Leader) {
-		isLast := len(was.ELR)+len(was.ISR) == 0 && slices.Equal(was.LastKnownELR, []int32{p.Leader})
+		isLast := len(was.ISR)+len(p.ELR) == 0 && slices.Equal(was.LastKnownELR, []int32{p.Leader})
 		if !c.mayLose && !isLast && !rules.of(t).unclean {
 			c.fail("%s: unclean election after %s", where, describePartition(was))
 		}
