@@ -20,6 +20,7 @@ import (
 type serveCommand struct {
 	Config   string   `short:"c" type:"existingfile" placeholder:"FILE" help:"Kafka's server.properties."`
 	Override []string `short:"o" name:"override" placeholder:"KEY=VALUE" sep:"none" help:"Set a configuration key; repeatable."`
+	Metrics  string   `env:"OTTLA_METRICS_ADDRESS" placeholder:"HOST:PORT" help:"Serve /metrics for Prometheus over HTTP on this address."`
 }
 
 // Run runs a node until SIGTERM or SIGINT.
@@ -39,7 +40,7 @@ func (c *serveCommand) Run() error {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
 	return server.Run(ctx, settings, server.Environment{
-		FS: vfs.OS{}, Clock: clock.System{}, Hostname: hostname,
+		FS: vfs.OS{}, Clock: clock.System{}, Hostname: hostname, MetricsAddress: c.Metrics,
 		Rand: rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64())),
 	}, logger)
 }
