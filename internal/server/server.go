@@ -33,6 +33,8 @@ type Environment struct {
 	Stores controller.StoreFactory
 	// Hostname is told to clients where no address is configured for a listener bound to all.
 	Hostname string
+	// LogLevel is the level of the logger, for kafka-configs to change (KIP-412); nil if it is fixed.
+	LogLevel *slog.LevelVar
 	// MetricsAddress is where /metrics is served over HTTP; empty means nowhere.
 	MetricsAddress string
 }

@@ -131,5 +131,6 @@ func (s *Server) deps(b *config.Broker) handlers.Deps {
 	return handlers.Deps{
 		Logger: s.logger, Clock: s.env.Clock, NodeID: b.NodeID, Image: s.controller.Image, Controller: s.controller,
 		Replicas: s.replicas, Groups: s.groups, Configs: s.settings, Random: s.random.Uint64,
+		LogLevel: s.env.LogLevel,
 	}
 }
