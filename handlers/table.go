@@ -2,6 +2,8 @@
 package handlers
 
 import (
+	"slices"
+
 	"github.com/ottla/ottla/wire"
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
@@ -18,8 +20,13 @@ type api struct {
 	handle   handleFunc
 }
 
-// apis is the list of what is served on a broker listener, by key.
-func apis() []api {
+// apis lists what is served on listeners of a role.
+func apis(role wire.Role) []api {
+	return slices.DeleteFunc(allAPIs(), func(a api) bool { return !wire.ServedBy(role, a.key.Int16(), a.max) })
+}
+
+// allAPIs is the list of what is served; package wire knows on which listeners.
+func allAPIs() []api {
 	return []api{
 		{kmsg.Produce, 0, 13, handleProduce},
 		{kmsg.Fetch, 4, 18, handleFetch},
@@ -57,5 +64,11 @@ func apis() []api {
 		{kmsg.ListGroups, 0, 5, handleListGroups},
 		{kmsg.DeleteGroups, 0, 3, handleDeleteGroups},
 		{kmsg.OffsetDelete, 0, 0, handleOffsetDelete},
+		{kmsg.UnregisterBroker, 0, 0, handleUnregisterBroker},
+		{kmsg.UpdateFeatures, 0, 2, handleUpdateFeatures},
+		{kmsg.BrokerRegistration, 0, 4, handleBrokerRegistration},
+		{kmsg.BrokerHeartbeat, 0, 2, handleBrokerHeartbeat},
+		{kmsg.AlterPartition, 2, 3, handleAlterPartition},
+		{kmsg.AllocateProducerIDs, 0, 0, handleAllocateProducerIDs},
 	}
 }
