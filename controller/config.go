@@ -139,7 +139,7 @@ func (cfg *Config) timeouts() timeouts {
 	q := &cfg.Settings.Quorum
 	// Raft's follower looks at its clock every one to two timeouts and may need three to notice; Kafka's
 	// notices after one.
-	t := timeouts{contact: max(ms(q.FetchTimeoutMs)/4, minTimeout), request: max(ms(q.RequestTimeoutMs), minTimeout)}
+	t := timeouts{contact: max(ms(q.FetchTimeoutMs)/5, minTimeout), request: max(ms(q.RequestTimeoutMs), minTimeout)}
 	t.election = max(ms(q.ElectionTimeoutMs)/2, t.contact)
 	t.retry = max(ms(cfg.Settings.Int("controller.quorum.retry.backoff.ms")), 5*time.Millisecond)
 	return t

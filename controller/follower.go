@@ -128,7 +128,7 @@ func (f *follower) run() {
 			if wait = backoff; f.state != before {
 				wait = f.c.timeouts.retry
 			}
-			if backoff = min(2*backoff, f.c.timeouts.contact); wait == f.c.timeouts.retry {
+			if backoff = min(2*backoff, f.c.timeouts.contact/4); wait == f.c.timeouts.retry {
 				backoff = 2 * wait
 			}
 		}
@@ -285,4 +285,3 @@ func (f *follower) alive(body []byte) error {
 	}
 	return nil
 }
-

@@ -44,7 +44,7 @@ func newObservers(c *Controller) *observers {
 }
 
 // keepAlive is how often an observer of which nothing is heard is sent something; it gives a
-// controller up that is silent for fetch.timeout.ms, four times as long.
+// controller up that is silent for fetch.timeout.ms, five times as long.
 func (c *Controller) keepAlive() time.Duration { return c.timeouts.contact }
 
 // disconnect ends all streams: this node isn't the active controller any more.
@@ -205,7 +205,7 @@ func (g *writeGuard) write(b []byte) bool {
 }
 
 // silence is after how long a stream on which nothing moves is given up.
-func (t timeouts) silence() time.Duration { return 4 * t.contact }
+func (t timeouts) silence() time.Duration { return 5 * t.contact }
 
 // snapshot copies the list, by node and directory; of a replica with several streams the newest counts.
 func (o *observers) snapshot() []observer {
