@@ -166,6 +166,8 @@ type testNode struct {
 	address string
 	cfg     Config
 	c       *Controller
+	// onImage, if set, is called with every image that subscribers see.
+	onImage func(*image.Image)
 	// seen is the image that the subscriber saw last.
 	mu   sync.Mutex
 	seen *image.Image
@@ -251,6 +253,9 @@ func (tc *testCluster) launch(ids ...int32) <-chan error {
 		c.Subscribe(func(old, next *image.Image, d *image.Delta) {
 			n.mu.Lock()
 			defer n.mu.Unlock()
+			if n.onImage != nil {
+				n.onImage(next)
+			}
 			if n.seen != nil && old != n.seen || next.Offset() <= old.Offset() || d.Old != old || d.New != next {
 				tc.t.Errorf("node %d: image went from offset %d to %d", id, old.Offset(), next.Offset())
 			}

@@ -144,9 +144,9 @@ func configuration(stores Stores) (raft.Configuration, error) {
 	if err != nil {
 		return found, err
 	}
-	var from uint64
+	var from uint64 // What the log has of before the snapshot may have gaps.
 	if len(snapshots) > 0 {
-		found, from = snapshots[0].Configuration, snapshots[0].ConfigurationIndex
+		found, from = snapshots[0].Configuration, snapshots[0].Index
 	}
 	first, err := stores.Log.FirstIndex()
 	if err != nil {
