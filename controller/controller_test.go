@@ -129,7 +129,7 @@ func TestRestartKeepsTheImage(t *testing.T) {
 	if got := contents(c.Image()); !slices.Equal(got, live) {
 		t.Errorf("after replay:\n got %v\nwant %v", got, live)
 	}
-	if err := c.raft.Snapshot().Error(); err != nil {
+	if err := c.raft.Load().Snapshot().Error(); err != nil {
 		t.Fatal(err)
 	}
 	createTopic(t, c, "late", 1)
@@ -326,16 +326,20 @@ func TestCrashDuringBootstrap(t *testing.T) {
 
 // TestEntryRefusals checks damaged raft entries.
 func TestEntryRefusals(t *testing.T) {
-	good := appendEntry(nil, []metadata.Record{&metadata.NoOpRecord{}, &metadata.TopicRecord{Name: "a"}})
-	if records, err := readEntry(good); err != nil || len(records) != 2 {
-		t.Fatalf("%v, %v", records, err)
+	good := appendEntry(nil, 7, 9, []metadata.Record{&metadata.NoOpRecord{}, &metadata.TopicRecord{Name: "a"}})
+	if e, err := readEntry(good); err != nil || len(e.records) != 2 || e.epoch != 7 || e.offset != 9 || !e.bound {
+		t.Fatalf("%+v, %v", e, err)
+	}
+	unbound := append([]byte{1}, good[3:]...)
+	if e, err := readEntry(unbound); err != nil || len(e.records) != 2 || e.bound {
+		t.Fatalf("%+v, %v", e, err)
 	}
 	for n := range good {
 		if _, err := readEntry(good[:n]); err == nil {
 			t.Errorf("%d of %d bytes were read without an error", n, len(good))
 		}
 	}
-	for _, bad := range [][]byte{{2, 0}, {1, 1}, {1, 0, 1}, append(slices.Clone(good), 0), {1, 0xff, 0xff, 0xff, 0xff, 0xff, 1}} {
+	for _, bad := range [][]byte{{3, 0}, {2, 0}, {2, 0, 0, 1}, {1, 1}, {1, 0, 1}, append(slices.Clone(good), 0), {1, 0xff, 0xff, 0xff, 0xff, 0xff, 1}} {
 		if _, err := readEntry(bad); err == nil {
 			t.Errorf("%x was read", bad)
 		}
@@ -344,18 +348,18 @@ func TestEntryRefusals(t *testing.T) {
 
 // FuzzReadEntry asserts that what is accepted is stable under encoding and decoding.
 func FuzzReadEntry(f *testing.F) {
-	f.Add(appendEntry(nil, []metadata.Record{&metadata.NoOpRecord{}, &metadata.TopicRecord{Name: "a"}}))
-	f.Add(appendEntry(nil, bootstrapRecords(testConfig(f, MemoryStores()))))
+	f.Add(appendEntry(nil, 1, -1, []metadata.Record{&metadata.NoOpRecord{}, &metadata.TopicRecord{Name: "a"}}))
+	f.Add(appendEntry(nil, 1, 5, bootstrapRecords(testConfig(f, MemoryStores()), "")))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		records, err := readEntry(b)
+		e, err := readEntry(b)
 		if err != nil {
 			return
 		}
-		again, err := readEntry(appendEntry(nil, records))
-		if err != nil || len(again) != len(records) {
-			t.Fatalf("%d records came back as %d: %v", len(records), len(again), err)
+		again, err := readEntry(appendEntry(nil, e.epoch, e.offset, e.records))
+		if err != nil || len(again.records) != len(e.records) || e.bound && (again.epoch != e.epoch || again.offset != e.offset) {
+			t.Fatalf("%+v came back as %+v: %v", e, again, err)
 		}
-		if _, _, err := image.Empty().Apply(1, records); err != nil {
+		if _, _, err := image.Empty().Apply(1, e.records); err != nil {
 			return
 		}
 	})
@@ -397,7 +401,7 @@ func TestUnknownRecordStopsTheNode(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	entry := appendEntry(nil, []metadata.Record{&metadata.ClientQuotaRecord{Key: "k"}})
+	entry := appendEntry(nil, 2, 8, []metadata.Record{&metadata.ClientQuotaRecord{Key: "k"}})
 	if err := opened.Log.StoreLog(&raft.Log{Index: last + 1, Term: 2, Type: raft.LogCommand, Data: entry}); err != nil {
 		t.Fatal(err)
 	}

@@ -2,7 +2,7 @@ package controller
 
 import (
 	"errors"
-	"sync"
+	"sync/atomic"
 
 	"github.com/hashicorp/raft"
 	"github.com/ottla/ottla/controller/decide"
@@ -28,7 +28,9 @@ type command struct {
 
 type result struct {
 	resp kmsg.Response
-	err  error
+	// offset is that of the image which resp speaks of.
+	offset int64
+	err    error
 }
 
 // decision is a decided command on its way to its answer.
@@ -38,6 +40,8 @@ type decision struct {
 	// for those before it, since it may tell of what they did.
 	future raft.ApplyFuture
 	resp   kmsg.Response
+	// offset is that of the image with this decision and those before it.
+	offset int64
 	// term tells the leaderships of this node apart.
 	term uint64
 }
@@ -51,9 +55,8 @@ type loop struct {
 	inFlight   chan decision
 	// lost tells the loop that a commit failed in a term.
 	lost chan uint64
-	// ready is closed when this node became the active controller for the first time.
-	ready     chan struct{}
-	readyOnce sync.Once
+	// started tells whether the goroutines were started.
+	started atomic.Bool
 	// done is closed when the loop and the completer have ended.
 	done chan struct{}
 
@@ -70,12 +73,12 @@ func newLoop(c *Controller) *loop {
 		leadership: make(chan bool, 16),
 		inFlight:   make(chan decision, inFlightSize),
 		lost:       make(chan uint64, 1),
-		ready:      make(chan struct{}),
 		done:       make(chan struct{}),
 	}
 }
 
 func (l *loop) start() {
+	l.started.Store(true)
 	go func() {
 		defer close(l.done)
 		completed := make(chan struct{})
@@ -115,27 +118,31 @@ func (l *loop) run() {
 // lead makes this node the active controller: it waits until everything that earlier leaders
 // committed is in the image, and bootstraps a new cluster.
 func (l *loop) lead() {
-	r := l.c.raft
-	if err := r.Barrier(0).Error(); err != nil {
+	term, err := l.c.raft.Load().barrier()
+	if err != nil {
 		l.c.logger.Info("lost the metadata quorum's leadership at once", "error", err)
 		return
 	}
-	l.term = r.CurrentTerm()
-	l.speculative = l.c.Image()
+	l.term = term
+	l.speculative = l.c.fsm.state.Load() // Has all that was committed before; newer only if this leadership is over.
 	if l.speculative.ClusterID() == "" {
-		records := bootstrapRecords(l.c.cfg)
+		records := bootstrapRecords(l.c.cfg, l.c.foundedID)
 		if err := l.propose(records); err != nil {
 			l.stepDown()
 			return
 		}
 		l.c.logger.Info("bootstrapped a new cluster", "clusterId", l.speculative.ClusterID())
 	}
-	l.c.publisher.load()
-	if !l.c.publisher.wait(l.speculative.Offset()) {
+	if !l.c.markReady(l.speculative.Offset()) {
 		l.stepDown()
 		return
 	}
-	l.readyOnce.Do(func() { close(l.ready) })
+	if peers := l.c.raft.Load().peers; peers != nil {
+		peers.forget()
+	}
+	l.c.active.set(term)
+	l.c.commits.tell(l.c.raft.Load().CommitIndex(), term)
+	l.c.logger.Debug("active controller", "term", term)
 }
 
 // propose replicates records and waits for their commit.
@@ -145,7 +152,7 @@ func (l *loop) propose(records []metadata.Record) error {
 		l.c.fail(err)
 		return err
 	}
-	f := l.c.raft.Apply(appendEntry(nil, records), 0)
+	f := l.c.raft.Load().Apply(appendEntry(nil, l.term, l.speculative.Offset(), records), 0)
 	if err := f.Error(); err != nil {
 		return err
 	}
@@ -157,24 +164,31 @@ func (l *loop) propose(records []metadata.Record) error {
 }
 
 // stepDown drops the speculative image. Decisions in flight fail through their futures.
-func (l *loop) stepDown() { l.speculative = nil }
+func (l *loop) stepDown() {
+	l.speculative = nil
+	l.c.active.clear()
+	l.c.observers.disconnect()
+}
 
 // handle decides on one request and sends its records to raft.
 func (l *loop) handle(cmd *command) {
 	if l.speculative == nil {
-		cmd.done <- result{err: kerror.New(kerr.NotController, "")}
+		cmd.done <- result{err: kerror.Wrap(kerr.NotController, ErrNotTaken)}
 		return
 	}
 	env := &decide.Env{
 		Image: l.speculative, NodeID: l.c.cfg.NodeID, Now: l.c.now(), Rand: l.c.cfg.Rand,
-		Settings: l.c.cfg.Settings, Quorum: l.c.quorum(l.term),
+		Settings: l.c.cfg.Settings,
+	}
+	if _, ok := cmd.req.(*kmsg.DescribeQuorumRequest); ok {
+		env.Quorum = l.c.quorum(l.term)
 	}
 	d, err := decide.Decide(env, cmd.req)
 	if err != nil {
 		cmd.done <- result{err: err}
 		return
 	}
-	out := decision{cmd: cmd, resp: d.Response, term: l.term}
+	out := decision{cmd: cmd, resp: d.Response, term: l.term, offset: l.speculative.Offset()}
 	if len(d.Records) > 0 {
 		next, _, err := l.speculative.Apply(int32(l.term), d.Records)
 		if err != nil {
@@ -183,8 +197,8 @@ func (l *loop) handle(cmd *command) {
 			cmd.done <- result{err: kerror.Wrap(kerr.UnknownServerError, err)}
 			return
 		}
-		l.speculative = next
-		out.future = l.c.raft.Apply(appendEntry(nil, d.Records), 0)
+		out.future = l.c.raft.Load().Apply(appendEntry(nil, l.term, out.offset, d.Records), 0)
+		l.speculative, out.offset = next, next.Offset()
 	}
 	l.inFlight <- out
 }
@@ -201,7 +215,7 @@ func (l *loop) complete() {
 			err = l.await(d.future)
 		}
 		if err == nil {
-			d.cmd.done <- result{resp: d.resp}
+			d.cmd.done <- result{resp: d.resp, offset: d.offset}
 			continue
 		}
 		if failed != d.term {
@@ -226,8 +240,7 @@ func (l *loop) await(f raft.ApplyFuture) error {
 	case error:
 		return r
 	case int64:
-		l.c.publisher.load()
-		if !l.c.publisher.wait(r) {
+		if !l.c.publisher.wait(r, nil) {
 			return errNotPublished
 		}
 	}

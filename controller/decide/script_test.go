@@ -95,7 +95,7 @@ func (s *script) decide(req kmsg.Request, show func(kmsg.Response)) {
 	s.t.Helper()
 	env := &Env{
 		Image: s.image, NodeID: testNode, Now: time.Unix(1000, 0), Rand: s.rng, Settings: s.settings,
-		Quorum: Quorum{LeaderID: testNode, LeaderEpoch: 3, HighWatermark: s.image.Offset() + 1},
+		Quorum: Quorum{LeaderID: testNode, LeaderEpoch: 3, HighWatermark: s.image.Offset() + 1, Voters: []QuorumReplica{{ID: testNode}}},
 	}
 	d, err := Decide(env, req)
 	if err != nil {
