@@ -81,6 +81,11 @@ func register(t testing.TB, c *Controller, incarnation byte) int64 {
 	t.Helper()
 	r := kmsg.NewPtrBrokerRegistrationRequest()
 	r.BrokerID, r.ClusterID, r.IncarnationID = nodeID, c.Image().ClusterID(), image.ID{incarnation}
+	r.LogDirs = [][16]byte{{1}}
+	r.Features = []kmsg.BrokerRegistrationRequestFeature{
+		{Name: image.MetadataVersion, MinSupportedVersion: 7, MaxSupportedVersion: 33},
+		{Name: image.EligibleLeaderReplicasVersion, MaxSupportedVersion: 1}, {Name: image.KRaftVersion, MaxSupportedVersion: 1},
+	}
 	epoch := handle[*kmsg.BrokerRegistrationResponse](t, c, r).BrokerEpoch
 	h := kmsg.NewPtrBrokerHeartbeatRequest()
 	h.BrokerID, h.BrokerEpoch, h.CurrentMetadataOffset = nodeID, epoch, c.Image().Offset()

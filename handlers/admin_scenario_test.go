@@ -51,6 +51,11 @@ func newControlledBroker(t *testing.T, log io.Writer, static map[string]string) 
 	})
 	register := kmsg.NewPtrBrokerRegistrationRequest()
 	register.BrokerID, register.ClusterID, register.IncarnationID = testNode, c.Image().ClusterID(), image.ID{1}
+	register.LogDirs = [][16]byte{{1}}
+	register.Features = []kmsg.BrokerRegistrationRequestFeature{
+		{Name: image.MetadataVersion, MinSupportedVersion: 7, MaxSupportedVersion: 33},
+		{Name: image.EligibleLeaderReplicasVersion, MaxSupportedVersion: 1}, {Name: image.KRaftVersion, MaxSupportedVersion: 1},
+	}
 	listener := kmsg.NewBrokerRegistrationRequestListener()
 	listener.Name, listener.Host, listener.Port = "PLAINTEXT", "h1", 9092
 	register.Listeners = append(register.Listeners, listener)

@@ -27,20 +27,13 @@ func newAPIVersionsTable(table []api) *apiVersionsTable {
 	return t
 }
 
-// supportedFeatures are the features of Kafka 4.4.0 with the levels that this broker can be raised
-// to. Those of protocols that aren't served stay at 0, so that clients choose the classic ones:
-// group.version (KIP-848), transaction.version (KIP-890), share.version (KIP-932) and
-// streams.version (KIP-1071).
+// supportedFeatures are the features that this node can be raised to.
 func supportedFeatures() []kmsg.ApiVersionsResponseSupportedFeature {
-	return []kmsg.ApiVersionsResponseSupportedFeature{
-		{Name: "group.version", MinVersion: 0, MaxVersion: 0},
-		{Name: "kraft.version", MinVersion: 0, MaxVersion: 1},
-		{Name: image.MetadataVersion, MinVersion: 7, MaxVersion: 33},
-		{Name: "share.version", MinVersion: 0, MaxVersion: 0},
-		{Name: "streams.version", MinVersion: 0, MaxVersion: 0},
-		{Name: "transaction.version", MinVersion: 0, MaxVersion: 0},
-		{Name: "eligible.leader.replicas.version", MinVersion: 0, MaxVersion: 1},
+	list := make([]kmsg.ApiVersionsResponseSupportedFeature, 0, 8)
+	for _, f := range image.SupportedFeatures() {
+		list = append(list, kmsg.ApiVersionsResponseSupportedFeature{Name: f.Name, MinVersion: f.Min, MaxVersion: f.Max})
 	}
+	return list
 }
 
 // handleApiVersions, versions 0 to 5: what this broker serves. A version that isn't known is
@@ -79,13 +72,8 @@ func handleApiVersions(d *Deps, r *wire.Request) {
 // have been raised to a protocol that this broker doesn't serve, and its clients must not try it.
 func finalizedFeatures(img *image.Image) []kmsg.ApiVersionsResponseFinalizedFeature {
 	var list []kmsg.ApiVersionsResponseFinalizedFeature
-	supported := supportedFeatures()
 	for _, f := range img.Features() {
-		i := slices.IndexFunc(supported, func(s kmsg.ApiVersionsResponseSupportedFeature) bool { return s.Name == f.Name })
-		if i < 0 {
-			continue
-		}
-		if level := min(f.Level, supported[i].MaxVersion); level > 0 {
+		if level := img.EffectiveFeatureLevel(f.Name); level > 0 {
 			list = append(list, kmsg.ApiVersionsResponseFinalizedFeature{Name: f.Name, MinVersionLevel: level, MaxVersionLevel: level})
 		}
 	}

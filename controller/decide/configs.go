@@ -18,7 +18,7 @@ const (
 	// maxConfigValue is the longest value of a key, in bytes.
 	maxConfigValue = 32767
 	minInsync      = "min.insync.replicas"
-	elrFeature     = "eligible.leader.replicas.version"
+	elrFeature     = image.EligibleLeaderReplicasVersion
 )
 
 // settings are the controller's settings with the dynamic ones of the image.
@@ -97,7 +97,27 @@ func (a *configAlterer) result(validateOnly bool) []metadata.Record {
 	if validateOnly {
 		return nil
 	}
-	return a.records
+	return append(a.records, a.clearELRs()...)
+}
+
+// clearELRs forgets the eligible leader replicas where the minimum of in-sync replicas changed: with a lower
+// one the high watermark may pass what they have (KIP-966).
+func (a *configAlterer) clearELRs() []metadata.Record {
+	if a.env.Image.FeatureLevel(elrFeature) == 0 {
+		return nil
+	}
+	var records []metadata.Record
+	for _, record := range a.records {
+		r, ok := record.(*metadata.ConfigRecord)
+		switch {
+		case !ok || r.Name != minInsync:
+		case r.ResourceType == image.ResourceTopic:
+			records = append(records, &metadata.ClearElrRecord{TopicName: r.ResourceName})
+		default:
+			records = append(records, &metadata.ClearElrRecord{})
+		}
+	}
+	return records
 }
 
 // alter decides on one resource; replace drops the keys that ops don't name.

@@ -241,9 +241,7 @@ func newPartition(m *image.Image, topic image.ID, index int32, replicas []int32)
 		r.Leader = isr[0]
 	}
 	for i, id := range replicas {
-		if b := m.Broker(id); b != nil && len(b.LogDirs) == 1 {
-			r.Directories[i] = b.LogDirs[0]
-		}
+		r.Directories[i] = defaultDir(m, id)
 	}
 	return r
 }

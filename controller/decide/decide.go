@@ -8,7 +8,9 @@
 package decide
 
 import (
+	"iter"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/ottla/ottla/controller/image"
@@ -31,14 +33,37 @@ type Env struct {
 	// Settings are the controller's static settings.
 	Settings *config.Broker
 	Quorum   Quorum
+	// Live is the controller's memory of heartbeats, which decisions read and change; nil where there is
+	// none: then no session ever ends and nobody's registration is in the way of another's.
+	Live *Liveness
+	// Incarnation is the incarnation id of the deciding process's own broker; zero if it has none.
+	Incarnation image.ID
 }
 
 // Decision is the outcome of a request. Without records nothing changes.
 type Decision struct {
-	// Records are applied together or not at all.
-	Records  []metadata.Record
+	// Records are applied together or not at all, unless Divisible.
+	Records []metadata.Record
+	// Response is nil for a decision that nobody asked for.
 	Response kmsg.Response
+	// Divisible tells that the records may be split, in their order, into several entries that commit
+	// one after the other: a part of them leaves a state that is fine and that later decisions go on
+	// from. The response leaves after the last.
+	Divisible bool
 }
+
+// Batches are the records as entries of the log: one, or several of bounded length if the decision is
+// divisible.
+func (d *Decision) Batches() iter.Seq[[]metadata.Record] {
+	size := max(1, len(d.Records))
+	if d.Divisible {
+		size = maxBatch
+	}
+	return slices.Chunk(d.Records, size)
+}
+
+// maxBatch bounds the records of one entry. A partition change is some 60 bytes.
+const maxBatch = 1000
 
 // Decide decides on a request. The error is UNSUPPORTED_VERSION for a request that isn't the
 // controller's.
@@ -66,6 +91,10 @@ func Decide(env *Env, req kmsg.Request) (Decision, error) {
 		return registerBroker(env, r), nil
 	case *kmsg.BrokerHeartbeatRequest:
 		return heartbeat(env, r), nil
+	case *kmsg.AlterPartitionRequest:
+		return alterPartition(env, r), nil
+	case *kmsg.UpdateFeaturesRequest:
+		return updateFeatures(env, r), nil
 	case *kmsg.UnregisterBrokerRequest:
 		return unregisterBroker(env, r), nil
 	case *kmsg.ControllerRegistrationRequest:

@@ -2,7 +2,6 @@ package decide
 
 import (
 	"errors"
-	"slices"
 
 	"github.com/ottla/ottla/controller/image"
 	"github.com/ottla/ottla/internal/kerror"
@@ -13,15 +12,15 @@ import (
 
 // Election types of ElectLeaders.
 const (
-	electPreferred int8 = 0
-	electUnclean   int8 = 1
+	typePreferred int8 = 0
+	typeUnclean   int8 = 1
 )
 
 // electLeaders decides as ReplicationControlManager.electLeaders does. A request for all partitions
 // names those only whose leader changed or can't be had.
 func electLeaders(env *Env, req *kmsg.ElectLeadersRequest) Decision {
 	resp := req.ResponseKind().(*kmsg.ElectLeadersResponse)
-	if req.ElectionType != electPreferred && req.ElectionType != electUnclean {
+	if req.ElectionType != typePreferred && req.ElectionType != typeUnclean {
 		err := kerror.New(kerr.InvalidRequest, "Unknown election type %d", req.ElectionType)
 		resp.ErrorCode = kerr.InvalidRequest.Code
 		for _, t := range req.Topics {
@@ -32,11 +31,12 @@ func electLeaders(env *Env, req *kmsg.ElectLeadersRequest) Decision {
 		return Decision{Response: resp}
 	}
 	var records []metadata.Record
+	rules := newTopicRules(env, env.Image)
 	if req.Topics == nil {
 		for t := range env.Image.Topics() {
 			resp.Topics = append(resp.Topics, electionTopic(t.Name))
 			for i, p := range t.Partitions() {
-				change, err := elect(env.Image, t.ID, i, p, req.ElectionType)
+				change, err := electOne(rules, image.PartitionRef{Topic: t, Index: i, Partition: p}, req.ElectionType)
 				if change != nil {
 					records = append(records, change)
 				}
@@ -45,27 +45,27 @@ func electLeaders(env *Env, req *kmsg.ElectLeadersRequest) Decision {
 				}
 			}
 		}
-		return Decision{Records: records, Response: resp}
+		return Decision{Records: records, Response: resp, Divisible: true}
 	}
 	done := map[*image.Partition]bool{}
 	for _, rt := range req.Topics {
 		resp.Topics = append(resp.Topics, electionTopic(rt.Topic))
 		t := env.Image.Topic(rt.Topic)
 		for _, i := range rt.Partitions {
-			change, err := electNamed(env.Image, t, rt.Topic, i, req.ElectionType, done)
+			change, err := electNamed(rules, t, rt.Topic, i, req.ElectionType, done)
 			if change != nil {
 				records = append(records, change)
 			}
 			addElection(resp, rt.Topic, i, err)
 		}
 	}
-	return Decision{Records: records, Response: resp}
+	return Decision{Records: records, Response: resp, Divisible: true}
 }
 
 // errElectionNotNeeded is compared by identity.
 var errElectionNotNeeded error = kerror.New(kerr.ElectionNotNeeded, "Leader election not needed for topic partition.")
 
-func electNamed(m *image.Image, t *image.Topic, name string, index int32, kind int8, done map[*image.Partition]bool) (metadata.Record, error) {
+func electNamed(rules *topicRules, t *image.Topic, name string, index int32, kind int8, done map[*image.Partition]bool) (*metadata.PartitionChangeRecord, error) {
 	if t == nil {
 		return nil, kerror.New(kerr.UnknownTopicOrPartition, "No such topic as %s", name)
 	}
@@ -77,66 +77,84 @@ func electNamed(m *image.Image, t *image.Topic, name string, index int32, kind i
 		return nil, errElectionNotNeeded
 	}
 	done[p] = true
-	return elect(m, t.ID, index, p, kind)
+	return electOne(rules, image.PartitionRef{Topic: t, Index: index, Partition: p}, kind)
 }
 
-// elect returns the change that gives a partition the leader asked for.
-func elect(m *image.Image, topic image.ID, index int32, p *image.Partition, kind int8) (metadata.Record, error) {
-	if kind == electPreferred {
-		preferred := p.PreferredLeader()
-		if p.Leader == preferred {
-			return nil, errElectionNotNeeded
-		}
-		if !slices.Contains(p.ISR, preferred) || !brokerIsActive(m, preferred) {
-			return nil, kerror.New(kerr.PreferredLeaderNotAvailable, "The preferred leader was not available.")
-		}
-		return leaderChange(topic, index, preferred), nil
+// electOne returns the change that gives a partition the leader asked for. An unclean election that an
+// operator asks for needs no leave from the topic's settings.
+func electOne(rules *topicRules, ref image.PartitionRef, kind int8) (*metadata.PartitionChangeRecord, error) {
+	p := ref.Partition
+	c := newPartitionChange(rules, ref)
+	c.election = electPreferred
+	isNeeded, unavailable := p.Leader != p.PreferredLeader(), errPreferredUnavailable
+	if kind == typeUnclean {
+		c.election = electUnclean
+		isNeeded, unavailable = p.Leader == image.NoLeader, errNobodyEligible
 	}
-	if p.Leader != image.NoLeader {
+	if !isNeeded {
 		return nil, errElectionNotNeeded
 	}
-	if leader := cleanLeader(m, p); leader != image.NoLeader {
-		return leaderChange(topic, index, leader), nil
+	r := c.record()
+	if r == nil {
+		return nil, unavailable
 	}
-	for _, id := range p.Replicas {
-		if brokerIsActive(m, id) {
-			c := leaderChange(topic, index, id)
-			c.ISR, c.LeaderRecoveryState = []int32{id}, image.LeaderRecovering
-			c.EligibleLeaderReplicas, c.LastKnownELR = []int32{}, []int32{}
-			return c, nil
+	return r, nil
+}
+
+var (
+	errPreferredUnavailable = kerror.New(kerr.PreferredLeaderNotAvailable, "The preferred leader was not available.")
+	errNobodyEligible       = kerror.New(kerr.EligibleLeadersNotAvailable, "Eligible topic partition leaders are not available.")
+)
+
+// electForLeaderless are elections for the partitions without a leader, unclean ones where the topic
+// allows them; no more than a bound.
+func electForLeaderless(env *Env) []metadata.Record {
+	return electAll(env, func(rules *topicRules, ref image.PartitionRef) *partitionChange {
+		if ref.Partition.Leader != image.NoLeader {
+			return nil
+		}
+		c := newPartitionChange(rules, ref)
+		c.election = rules.electionOf(ref.Topic)
+		return c
+	})
+}
+
+// electPreferredReplicas gives leadership back to preferred replicas that are in sync; no more than a
+// bound.
+func electPreferredReplicas(env *Env) []metadata.Record {
+	return electAll(env, func(rules *topicRules, ref image.PartitionRef) *partitionChange {
+		if ref.Partition.Leader == ref.Partition.PreferredLeader() {
+			return nil
+		}
+		c := newPartitionChange(rules, ref)
+		c.election = electPreferred
+		return c
+	})
+}
+
+func electAll(env *Env, change func(*topicRules, image.PartitionRef) *partitionChange) []metadata.Record {
+	var records []metadata.Record
+	rules := newTopicRules(env, env.Image)
+	for t := range env.Image.Topics() {
+		for i, p := range t.Partitions() {
+			c := change(rules, image.PartitionRef{Topic: t, Index: i, Partition: p})
+			if c == nil {
+				continue
+			}
+			if r := c.record(); r != nil {
+				records = append(records, r)
+			}
+			if len(records) == maxChangesPerTick {
+				return records
+			}
 		}
 	}
-	return nil, kerror.New(kerr.EligibleLeadersNotAvailable, "Eligible topic partition leaders are not available.")
+	return records
 }
 
 func brokerIsActive(m *image.Image, id int32) bool {
 	b := m.Broker(id)
 	return b != nil && isActive(b)
-}
-
-// cleanLeader is the first replica that is in sync and whose broker is active; NoLeader if there is
-// none.
-func cleanLeader(m *image.Image, p *image.Partition) int32 {
-	for _, id := range p.Replicas {
-		if slices.Contains(p.ISR, id) && brokerIsActive(m, id) {
-			return id
-		}
-	}
-	return image.NoLeader
-}
-
-// partitionChange is a change record that changes nothing yet.
-func partitionChange(topic image.ID, index int32) *metadata.PartitionChangeRecord {
-	r := &metadata.PartitionChangeRecord{}
-	r.Reset()
-	r.TopicID, r.PartitionID = topic, index
-	return r
-}
-
-func leaderChange(topic image.ID, index, leader int32) *metadata.PartitionChangeRecord {
-	r := partitionChange(topic, index)
-	r.Leader = leader
-	return r
 }
 
 func electionTopic(name string) kmsg.ElectLeadersResponseTopic {

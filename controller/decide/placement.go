@@ -1,6 +1,7 @@
 package decide
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -10,52 +11,96 @@ import (
 	"github.com/twmb/franz-go/pkg/kerr"
 )
 
-// placer puts replicas on brokers as Kafka's StripedReplicaPlacer aims to: leaders in turn over all
-// brokers from a random start, the replicas of a partition over as many racks as there are, fenced
-// brokers only where there aren't enough others and never first.
+// placer puts replicas on brokers as Kafka's StripedReplicaPlacer does. Racks come first: a partition
+// takes its replicas from the racks in turn, the next partition starts with the next rack. Within a rack
+// brokers take turns too, the fenced ones only when it has no others left, and never as leaders. So a
+// fenced broker in another rack is preferred to a second active one in the same.
 type placer struct {
-	// racks are in order of their names; brokers without a rack form one of their own.
+	rng *rand.Rand
+	// racks are in order of their names until they are shuffled; brokers without a rack form one of their
+	// own.
 	racks []*rack
-	// next is the rack that the next partition starts with.
-	next            int
+	// start is the rack that the next partition starts with.
+	start int
+	// placed counts the partitions since the last shuffle.
+	placed          int
 	brokers, active int
 }
 
-// rack is the brokers of one rack, shuffled.
+// rack is the brokers of one rack.
 type rack struct {
 	name           string
-	active, fenced []int32
-	// cursor is where the next partition starts in active and fenced.
-	cursor int
+	active, fenced turns
 }
 
+// turns is a list of brokers that take turns.
+type turns struct {
+	ids []int32
+	// first is where this partition starts in ids, taken how many it has.
+	first, taken int
+}
+
+// next is the broker whose turn it is, false if the partition has all of them.
+func (t *turns) next() (int32, bool) {
+	if t.taken == len(t.ids) {
+		return 0, false
+	}
+	id := t.ids[(t.first+t.taken)%len(t.ids)]
+	t.taken++
+	return id, true
+}
+
+// pass begins the next partition, with another broker if this one had any.
+func (t *turns) pass() {
+	if t.taken > 0 {
+		t.first, t.taken = (t.first+1)%len(t.ids), 0
+	}
+}
+
+func (t *turns) shuffle(rng *rand.Rand) {
+	rng.Shuffle(len(t.ids), func(i, k int) { t.ids[i], t.ids[k] = t.ids[k], t.ids[i] })
+}
+
+// newPlacer knows the brokers that take new replicas: not those that shut down or have all their
+// directories cordoned.
 func newPlacer(m *image.Image, rng *rand.Rand) *placer {
-	p := &placer{}
+	p := &placer{rng: rng}
 	for _, b := range m.Brokers() {
-		name := ""
-		if b.Rack != nil {
-			name = *b.Rack
+		if !b.Fenced && b.InControlledShutdown || !b.HasUncordonedDir() {
+			continue
 		}
-		i, found := slices.BinarySearchFunc(p.racks, name, func(r *rack, name string) int { return strings.Compare(r.name, name) })
-		if !found {
-			p.racks = slices.Insert(p.racks, i, &rack{name: name})
-		}
-		if r := p.racks[i]; isActive(b) {
-			r.active = append(r.active, b.ID)
-			p.active++
-		} else {
-			r.fenced = append(r.fenced, b.ID)
-		}
+		r := p.rackOf(b)
 		p.brokers++
+		if b.Fenced {
+			r.fenced.ids = append(r.fenced.ids, b.ID)
+			continue
+		}
+		r.active.ids = append(r.active.ids, b.ID)
+		p.active++
 	}
 	for _, r := range p.racks {
-		rng.Shuffle(len(r.active), func(i, j int) { r.active[i], r.active[j] = r.active[j], r.active[i] })
-		rng.Shuffle(len(r.fenced), func(i, j int) { r.fenced[i], r.fenced[j] = r.fenced[j], r.fenced[i] })
+		for _, t := range []*turns{&r.active, &r.fenced} {
+			if len(t.ids) > 0 {
+				t.first = rng.IntN(len(t.ids))
+			}
+		}
 	}
 	if len(p.racks) > 0 {
-		p.next = rng.IntN(len(p.racks))
+		p.start = rng.IntN(len(p.racks))
 	}
 	return p
+}
+
+func (p *placer) rackOf(b *image.Broker) *rack {
+	name := ""
+	if b.Rack != nil {
+		name = *b.Rack
+	}
+	i, found := slices.BinarySearchFunc(p.racks, name, func(r *rack, name string) int { return strings.Compare(r.name, name) })
+	if !found {
+		p.racks = slices.Insert(p.racks, i, &rack{name: name})
+	}
+	return p.racks[i]
 }
 
 // isActive tells whether a broker may lead and be in sync.
@@ -65,11 +110,11 @@ func isActive(b *image.Broker) bool { return !b.Fenced && !b.InControlledShutdow
 func (p *placer) check(factor int) error {
 	why := ""
 	switch {
-	case p.active == 0:
-		why = "All brokers are currently fenced or in controlled shutdown."
 	case factor > p.brokers:
-		return kerror.New(kerr.InvalidReplicationFactor, "Unable to replicate the partition %d time(s): The target replication factor of %d cannot be reached "+
-			"because only %d broker(s) are registered or some brokers have all their log directories cordoned.", factor, factor, p.brokers)
+		why = fmt.Sprintf("The target replication factor of %d cannot be reached because only %d broker(s) are registered or some brokers "+
+			"have all their log directories cordoned.", factor, p.brokers)
+	case p.active == 0:
+		why = "All brokers are currently fenced, or have all their log directories cordoned."
 	default:
 		return nil
 	}
@@ -78,33 +123,50 @@ func (p *placer) check(factor int) error {
 
 // place returns the replicas of the next partition, the leader first. Requires: check(factor) == nil.
 func (p *placer) place(factor int) []int32 {
+	// Once every broker has led, what would come is what was: mix.
+	if p.placed == p.active && p.active > 1 {
+		p.shuffle()
+	}
 	replicas := make([]int32, 0, factor)
-	replicas = p.stripe(replicas, factor, func(r *rack) []int32 { return r.active })
-	replicas = p.stripe(replicas, factor, func(r *rack) []int32 { return r.fenced })
-	for _, r := range p.racks {
-		if slices.ContainsFunc(replicas, func(id int32) bool { return slices.Contains(r.active, id) || slices.Contains(r.fenced, id) }) {
-			r.cursor++
+	leading := p.start
+	for len(replicas) == 0 {
+		if id, ok := p.racks[leading].active.next(); ok {
+			replicas = append(replicas, id)
+			break
+		}
+		leading = (leading + 1) % len(p.racks)
+	}
+	// The leader's rack is passed over once, when its turn comes.
+	for i := p.start; len(replicas) < factor; i = (i + 1) % len(p.racks) {
+		if i == leading {
+			leading = -1
+			continue
+		}
+		r := p.racks[i]
+		id, ok := r.active.next()
+		if !ok {
+			id, ok = r.fenced.next()
+		}
+		if ok {
+			replicas = append(replicas, id)
 		}
 	}
-	p.next = (p.next + 1) % len(p.racks)
+	for _, r := range p.racks {
+		r.active.pass()
+		r.fenced.pass()
+	}
+	p.start = (p.start + 1) % len(p.racks)
+	p.placed++
 	return replicas
 }
 
-// stripe adds brokers, one of each rack in turn, until there are enough or no more.
-func (p *placer) stripe(replicas []int32, factor int, of func(*rack) []int32) []int32 {
-	for round, found := 0, true; found && len(replicas) < factor; round++ {
-		found = false
-		for i := range p.racks {
-			r := p.racks[(p.next+i)%len(p.racks)]
-			list := of(r)
-			if round >= len(list) || len(replicas) == factor {
-				continue
-			}
-			found = true
-			replicas = append(replicas, list[(r.cursor+round)%len(list)])
-		}
+func (p *placer) shuffle() {
+	p.rng.Shuffle(len(p.racks), func(i, k int) { p.racks[i], p.racks[k] = p.racks[k], p.racks[i] })
+	for _, r := range p.racks {
+		r.active.shuffle(p.rng)
+		r.fenced.shuffle(p.rng)
 	}
-	return replicas
+	p.placed = 0
 }
 
 // validateAssignment checks the replicas that a request asks for; factor is that of the partitions
@@ -117,6 +179,9 @@ func validateAssignment(m *image.Image, replicas []int32, factor int) error {
 	for i, id := range sorted {
 		if m.Broker(id) == nil {
 			return kerror.New(kerr.InvalidReplicaAssignment, "The manual partition assignment includes broker %d, but no such broker is registered.", id)
+		}
+		if !m.Broker(id).HasUncordonedDir() {
+			return kerror.New(kerr.InvalidReplicaAssignment, "The manual partition assignment includes broker %d, but all its log directories are cordoned.", id)
 		}
 		if i > 0 && sorted[i-1] == id {
 			return kerror.New(kerr.InvalidReplicaAssignment, "The manual partition assignment includes the broker %d more than once.", id)

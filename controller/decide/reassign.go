@@ -10,18 +10,26 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// alterPartitionReassignments changes the order of a partition's replicas. Moving to other brokers
-// needs followers that copy, which a single node can't have; such a target is refused.
+// alterPartitionReassignments decides as ReplicationControlManager.alterPartitionReassignments does
+// (KIP-455). The target's replicas are added beside those that leave; the change ends when a leader
+// reports all of the target in sync (alterPartition), at once if only the order changes or replicas
+// are only taken away.
+//
+//	1  may forbid a change of the replication factor (KIP-860)
 func alterPartitionReassignments(env *Env, req *kmsg.AlterPartitionAssignmentsRequest) Decision {
 	resp := req.ResponseKind().(*kmsg.AlterPartitionAssignmentsResponse)
-	var records []metadata.Record
+	mayResize := req.Version < 1 || req.AllowReplicationFactorChange
+	resp.AllowReplicationFactorChange = mayResize
+	w := newWork(env)
+	rules := newTopicRules(env, env.Image)
 	for _, rt := range req.Topics {
 		out := kmsg.NewAlterPartitionAssignmentsResponseTopic()
 		out.Topic = rt.Topic
 		for _, rp := range rt.Partitions {
-			change, err := reassign(env.Image, rt.Topic, rp.Partition, rp.Replicas)
+			rules.m = w.image
+			change, err := reassign(rules, rt.Topic, rp.Partition, rp.Replicas, mayResize)
 			if change != nil {
-				records = append(records, change)
+				w.add(change)
 			}
 			p := kmsg.NewAlterPartitionAssignmentsResponseTopicPartition()
 			p.Partition = rp.Partition
@@ -30,49 +38,88 @@ func alterPartitionReassignments(env *Env, req *kmsg.AlterPartitionAssignmentsRe
 		}
 		resp.Topics = append(resp.Topics, out)
 	}
-	return Decision{Records: records, Response: resp}
+	return Decision{Records: w.records, Response: resp}
 }
 
-// reassign decides on one partition; nil target cancels.
-func reassign(m *image.Image, topic string, index int32, target []int32) (metadata.Record, error) {
-	t := m.Topic(topic)
+// reassign decides on one partition; a nil target cancels.
+func reassign(rules *topicRules, topic string, index int32, target []int32, mayResize bool) (*metadata.PartitionChangeRecord, error) {
+	t := rules.m.Topic(topic)
 	if t == nil {
 		return nil, kerror.New(kerr.UnknownTopicOrPartition, "Unable to find a topic named %s.", topic)
 	}
 	p := t.Partition(index)
-	switch {
-	case p == nil:
+	if p == nil {
 		return nil, kerror.New(kerr.UnknownTopicOrPartition, "Unable to find partition %s:%d.", topic, index)
-	case target == nil:
-		return nil, kerr.NoReassignmentInProgress
 	}
-	if err := validateAssignment(m, target, 0); err != nil {
+	ref := image.PartitionRef{Topic: t, Index: index, Partition: p}
+	if target == nil {
+		return cancelReassignment(rules, ref)
+	}
+	return startReassignment(rules, ref, target, mayResize)
+}
+
+func isReassigning(p *image.Partition) bool { return len(p.Adding)+len(p.Removing) > 0 }
+
+// startReassignment sets a partition's target, also in place of another that isn't reached yet: what
+// that one was adding then leaves like everything else that isn't in the target.
+func startReassignment(rules *topicRules, ref image.PartitionRef, target []int32, mayResize bool) (*metadata.PartitionChangeRecord, error) {
+	p := ref.Partition
+	if err := validateAssignment(rules.m, target, 0); err != nil {
 		return nil, err
 	}
-	switch {
-	case slices.Equal(target, p.Replicas):
-		return nil, nil
-	case !slices.Equal(slices.Sorted(slices.Values(target)), slices.Sorted(slices.Values(p.Replicas))):
-		return nil, kerror.New(kerr.InvalidReplicaAssignment, "Moving partitions between brokers is not supported.")
+	if size := settledSize(p); !mayResize && len(target) != size {
+		return nil, kerror.New(kerr.InvalidReplicationFactor, "The replication factor is changed from %d to %d", size, len(target))
 	}
-	c := partitionChange(t.ID, index)
-	c.Replicas = target
-	c.Directories = make([]image.ID, len(target))
-	for i, id := range target {
-		c.Directories[i] = p.Directories[slices.Index(p.Replicas, id)]
+	c := newPartitionChange(rules, ref)
+	removing, adding := exclude(p.Replicas, target), exclude(target, p.Replicas)
+	slices.Sort(removing)
+	slices.Sort(adding)
+	c.replicas = slices.Concat(target, removing)
+	if len(removing) > 0 {
+		c.removing = removing
 	}
-	return c, nil
+	if len(adding) > 0 {
+		c.adding = adding
+	}
+	return c.record(), nil
+}
+
+// settledSize is the replication factor that a partition has or, during a reassignment, aims at.
+func settledSize(p *image.Partition) int {
+	return len(exclude(p.Replicas, p.Removing))
+}
+
+// cancelReassignment goes back to the replicas of before.
+func cancelReassignment(rules *topicRules, ref image.PartitionRef) (*metadata.PartitionChangeRecord, error) {
+	p := ref.Partition
+	if !isReassigning(p) {
+		return nil, kerr.NoReassignmentInProgress
+	}
+	c := newPartitionChange(rules, ref)
+	c.election = rules.electionOf(ref.Topic)
+	c.replicas, c.isr = exclude(p.Replicas, p.Adding), exclude(p.ISR, p.Adding)
+	c.adding, c.removing = nil, nil
+	if len(c.isr) == 0 {
+		// Only replicas that were being added are in sync: going back would lose what they alone have.
+		if c.election != electUnclean {
+			return nil, kerror.New(kerr.InvalidReplicaAssignment,
+				"Unable to revert partition assignment for %s:%d because it would require an unclean leader election.", ref.Topic.Name, ref.Index)
+		}
+		c.isr = c.replicas[:1]
+	}
+	return c.record(), nil
 }
 
 // listPartitionReassignments lists the partitions that have replicas to add or to remove; with no
 // topics named, all of them.
 func listPartitionReassignments(env *Env, req *kmsg.ListPartitionReassignmentsRequest) Decision {
 	resp := req.ResponseKind().(*kmsg.ListPartitionReassignmentsResponse)
-	add := func(t *image.Topic, wanted func(int32) bool) {
+	add := func(t *image.Topic, indexes []int32) {
 		out := kmsg.NewListPartitionReassignmentsResponseTopic()
 		out.Topic = t.Name
-		for i, p := range t.Partitions() {
-			if !wanted(i) || len(p.Adding)+len(p.Removing) == 0 {
+		for _, i := range indexes {
+			p := t.Partition(i)
+			if p == nil || !isReassigning(p) {
 				continue
 			}
 			x := kmsg.NewListPartitionReassignmentsResponseTopicPartition()
@@ -85,12 +132,16 @@ func listPartitionReassignments(env *Env, req *kmsg.ListPartitionReassignmentsRe
 	}
 	if req.Topics == nil {
 		for t := range env.Image.Topics() {
-			add(t, func(int32) bool { return true })
+			indexes := make([]int32, t.NumPartitions())
+			for i := range indexes {
+				indexes[i] = int32(i)
+			}
+			add(t, indexes)
 		}
 	}
 	for _, rt := range req.Topics {
 		if t := env.Image.Topic(rt.Topic); t != nil {
-			add(t, func(i int32) bool { return slices.Contains(rt.Partitions, i) })
+			add(t, rt.Partitions)
 		}
 	}
 	return Decision{Response: resp}

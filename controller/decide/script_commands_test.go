@@ -22,11 +22,18 @@ func (s *script) cmdSettings(_ *datadriven.TestData, in [][]string) {
 	s.load(all)
 }
 
-// cmdBrokers registers brokers: id [rack=r] [fenced] [shutdown].
+// cmdBrokers registers brokers: id [rack=r] [fenced] [shutdown] [cordoned].
 func (s *script) cmdBrokers(_ *datadriven.TestData, in [][]string) {
 	for _, words := range in {
 		o := options(words[1:])
 		r := &metadata.RegisterBrokerRecord{BrokerID: int32(s.number(words[0], 0)), BrokerEpoch: s.image.Offset() + 1}
+		r.LogDirs = []image.ID{{byte(r.BrokerID), 1}}
+		for _, f := range kafkaFeatures() {
+			r.Features = append(r.Features, metadata.RegisterBrokerRecordBrokerFeature{Name: f.Name, MinSupportedVersion: f.MinSupportedVersion, MaxSupportedVersion: f.MaxSupportedVersion})
+		}
+		if _, ok := o["cordoned"]; ok {
+			r.CordonedLogDirs = r.LogDirs
+		}
 		if rack, ok := o["rack"]; ok {
 			r.Rack = &rack
 		}
@@ -58,7 +65,7 @@ func (s *script) cmdTopics(*datadriven.TestData, [][]string) {
 	for t := range s.image.Topics() {
 		s.printf("%s %s\n", t.Name, s.alias(t.ID))
 		for i, p := range t.Partitions() {
-			s.printf("  %d: replicas=%v isr=%v leader=%d epochs=%d/%d\n", i, p.Replicas, p.ISR, p.Leader, p.LeaderEpoch, p.PartitionEpoch)
+			s.printf("  %d: %s\n", i, describePartition(p))
 		}
 		for k, v := range s.image.Config(image.ResourceTopic, t.Name).All() {
 			s.printf("  %s=%s\n", k, v)
@@ -259,9 +266,10 @@ func (s *script) cmdElect(d *datadriven.TestData, in [][]string) {
 	})
 }
 
-// cmdReassign: topic partition ids|cancel.
-func (s *script) cmdReassign(_ *datadriven.TestData, in [][]string) {
+// cmdReassign: topic partition ids|cancel; argument fixed forbids another replication factor.
+func (s *script) cmdReassign(d *datadriven.TestData, in [][]string) {
 	req := kmsg.NewPtrAlterPartitionAssignmentsRequest()
+	req.Version, req.AllowReplicationFactorChange = 1, !d.HasArg("fixed")
 	for _, words := range in {
 		t := kmsg.NewAlterPartitionAssignmentsRequestTopic()
 		t.Topic = words[0]
@@ -295,44 +303,12 @@ func (s *script) cmdListReassignments(_ *datadriven.TestData, in [][]string) {
 	s.decide(req, func(resp kmsg.Response) {
 		r := resp.(*kmsg.ListPartitionReassignmentsResponse)
 		s.result("request", r.ErrorCode, r.ErrorMessage, fmt.Sprintf(", %d topics", len(r.Topics)))
+		for _, t := range r.Topics {
+			for _, p := range t.Partitions {
+				s.printf("%s-%d replicas=%v adding=%v removing=%v\n", t.Topic, p.Partition, p.Replicas, p.AddingReplicas, p.RemovingReplicas)
+			}
+		}
 	})
-}
-
-// cmdRegister: broker=id incarnation=n [cluster=id] [rack=r].
-func (s *script) cmdRegister(_ *datadriven.TestData, in [][]string) {
-	for _, words := range in {
-		o := options(words)
-		req := kmsg.NewPtrBrokerRegistrationRequest()
-		req.BrokerID, req.IncarnationID, req.ClusterID = int32(s.number(o["broker"], 0)), image.ID{byte(s.number(o["incarnation"], 0))}, testCluster
-		if id, ok := o["cluster"]; ok {
-			req.ClusterID = id
-		}
-		s.decide(req, func(resp kmsg.Response) {
-			r := resp.(*kmsg.BrokerRegistrationResponse)
-			s.result("registration", r.ErrorCode, nil, fmt.Sprintf(" epoch=%d", r.BrokerEpoch))
-		})
-	}
-}
-
-// cmdHeartbeat: broker=id [epoch=n] [offset=n] [fence] [shutdown]; the epoch is the current one unless
-// given, the offset the newest.
-func (s *script) cmdHeartbeat(_ *datadriven.TestData, in [][]string) {
-	for _, words := range in {
-		o := options(words)
-		req := kmsg.NewPtrBrokerHeartbeatRequest()
-		req.BrokerID = int32(s.number(o["broker"], 0))
-		if b := s.image.Broker(req.BrokerID); b != nil {
-			req.BrokerEpoch = b.Epoch
-		}
-		req.BrokerEpoch = s.number(o["epoch"], req.BrokerEpoch)
-		req.CurrentMetadataOffset = s.number(o["offset"], s.image.Offset())
-		_, req.WantFence = o["fence"]
-		_, req.WantShutdown = o["shutdown"]
-		s.decide(req, func(resp kmsg.Response) {
-			r := resp.(*kmsg.BrokerHeartbeatResponse)
-			s.result("heartbeat", r.ErrorCode, nil, fmt.Sprintf(" caughtUp=%t fenced=%t shutdown=%t", r.IsCaughtUp, r.IsFenced, r.ShouldShutdown))
-		})
-	}
 }
 
 // cmdUnregister: broker ids.

@@ -47,6 +47,8 @@ type script struct {
 	settings *config.Broker
 	image    *image.Image
 	rng      *rand.Rand
+	live     *Liveness
+	now      time.Time
 	ids      map[image.ID]int
 	byAlias  []image.ID
 	out      strings.Builder
@@ -58,13 +60,15 @@ func newScript(t *testing.T) *script {
 	one := "1"
 	m, _, err := image.Empty().Apply(1, []metadata.Record{
 		&metadata.ClusterRecord{ClusterID: testCluster},
+		&metadata.FeatureLevelRecord{Name: image.MetadataVersion, FeatureLevel: 33},
 		&metadata.FeatureLevelRecord{Name: elrFeature, FeatureLevel: 1},
 		&metadata.ConfigRecord{ResourceType: image.ResourceBroker, Name: minInsync, Value: &one},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.image = m
+	s.image, s.now = m, time.Unix(1000, 0)
+	s.live = NewLiveness(m, s.settings, s.now)
 	return s
 }
 
@@ -87,29 +91,50 @@ func (s *script) commands() map[string]func(*datadriven.TestData, [][]string) {
 		"create-topics": s.cmdCreateTopics, "delete-topics": s.cmdDeleteTopics, "create-partitions": s.cmdCreatePartitions,
 		"alter": s.cmdAlter, "replace": s.cmdReplace, "elect": s.cmdElect, "reassign": s.cmdReassign, "list-reassignments": s.cmdListReassignments,
 		"register": s.cmdRegister, "heartbeat": s.cmdHeartbeat, "unregister": s.cmdUnregister, "producer-ids": s.cmdProducerIDs, "quorum": s.cmdQuorum,
+		"alter-partition": s.cmdAlterPartition, "update-features": s.cmdUpdateFeatures, "wait": s.cmdWait, "takeover": s.cmdTakeover,
+		"controllers": s.cmdControllers, "partitions": s.cmdPartitions,
 	}
 }
 
 // decide runs a request, and applies and shows its records after show has shown the response.
 func (s *script) decide(req kmsg.Request, show func(kmsg.Response)) {
 	s.t.Helper()
+<<<<<<< HEAD
 	env := &Env{
 		Image: s.image, NodeID: testNode, Now: time.Unix(1000, 0), Rand: s.rng, Settings: s.settings,
 		Quorum: Quorum{LeaderID: testNode, LeaderEpoch: 3, HighWatermark: s.image.Offset() + 1, Voters: []QuorumReplica{{ID: testNode}}},
 	}
 	d, err := Decide(env, req)
+=======
+	d, err := Decide(s.env(), req)
+>>>>>>> decide
 	if err != nil {
 		s.t.Fatal(err)
 	}
 	show(d.Response)
-	next, _, err := s.image.Apply(1, d.Records)
-	if err != nil {
-		s.t.Fatal(err)
+	s.apply(&d)
+}
+
+func (s *script) env() *Env {
+	return &Env{
+		Image: s.image, NodeID: testNode, Now: s.now, Rand: s.rng, Settings: s.settings, Live: s.live, Incarnation: image.ID{200},
+		Quorum: Quorum{LeaderID: testNode, LeaderEpoch: 3, HighWatermark: s.image.Offset() + 1},
 	}
-	if err := next.Check(); err != nil {
-		s.t.Fatal(err)
+}
+
+// apply applies a decision's records in its batches and shows them.
+func (s *script) apply(d *Decision) {
+	s.t.Helper()
+	for batch := range d.Batches() {
+		next, _, err := s.image.Apply(1, batch)
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		if err := next.Check(); err != nil {
+			s.t.Fatal(err)
+		}
+		s.image = next
 	}
-	s.image = next
 	for _, r := range d.Records {
 		s.printf("  + %s\n", s.record(r))
 	}
@@ -162,11 +187,16 @@ func (s *script) record(record metadata.Record) string {
 		if r.Leader != -2 {
 			out += fmt.Sprintf(" leader=%d", r.Leader)
 		}
-		if r.ISR != nil {
-			out += fmt.Sprintf(" isr=%v", r.ISR)
+		for _, l := range []struct {
+			name string
+			ids  []int32
+		}{{"isr", r.ISR}, {"elr", r.EligibleLeaderReplicas}, {"last", r.LastKnownELR}, {"replicas", r.Replicas}, {"adding", r.AddingReplicas}, {"removing", r.RemovingReplicas}} {
+			if l.ids != nil {
+				out += fmt.Sprintf(" %s=%v", l.name, l.ids)
+			}
 		}
-		if r.Replicas != nil {
-			out += fmt.Sprintf(" replicas=%v", r.Replicas)
+		if r.Directories != nil {
+			out += " dirs=" + dirNames(r.Directories)
 		}
 		if r.LeaderRecoveryState >= 0 {
 			out += fmt.Sprintf(" recovery=%d", r.LeaderRecoveryState)
@@ -183,7 +213,18 @@ func (s *script) record(record metadata.Record) string {
 	case *metadata.UnregisterBrokerRecord:
 		return fmt.Sprintf("unregister broker %d epoch=%d", r.BrokerID, r.BrokerEpoch)
 	case *metadata.BrokerRegistrationChangeRecord:
-		return fmt.Sprintf("change broker %d epoch=%d fenced=%d shutdown=%d", r.BrokerID, r.BrokerEpoch, r.Fenced, r.InControlledShutdown)
+		out := fmt.Sprintf("change broker %d epoch=%d fenced=%d shutdown=%d", r.BrokerID, r.BrokerEpoch, r.Fenced, r.InControlledShutdown)
+		if r.LogDirs != nil {
+			out += " dirs=" + dirNames(r.LogDirs)
+		}
+		if r.CordonedLogDirs != nil {
+			out += " cordoned=" + dirNames(r.CordonedLogDirs)
+		}
+		return out
+	case *metadata.FeatureLevelRecord:
+		return fmt.Sprintf("feature %s=%d", r.Name, r.FeatureLevel)
+	case *metadata.ClearElrRecord:
+		return fmt.Sprintf("clear elr of %q", r.TopicName)
 	case *metadata.ProducerIdsRecord:
 		return fmt.Sprintf("producer ids broker=%d next=%d", r.BrokerID, r.NextProducerID)
 	}

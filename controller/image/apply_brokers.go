@@ -10,7 +10,9 @@ import (
 )
 
 func (b *builder) applyRegisterBroker(r *metadata.RegisterBrokerRecord) error {
-	if old := b.next.Broker(r.BrokerID); old != nil && r.BrokerEpoch <= old.Epoch {
+	// The same incarnation may change its registration and keeps its epoch.
+	if old := b.next.Broker(r.BrokerID); old != nil &&
+		(r.BrokerEpoch < old.Epoch || r.BrokerEpoch == old.Epoch && r.IncarnationID != old.IncarnationID) {
 		return fmt.Errorf("broker epoch %d isn't above %d", r.BrokerEpoch, old.Epoch)
 	}
 	x := &Broker{

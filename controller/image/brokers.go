@@ -53,6 +53,52 @@ func (b *Broker) Listener(name string) (Endpoint, bool) {
 	return Endpoint{}, false
 }
 
+// Directory ids that stand for no directory (KIP-858).
+var (
+	UnassignedDir = ID{}
+	LostDir       = ID{15: 1}
+	MigratingDir  = ID{15: 2}
+)
+
+// HasOnlineDir tells whether a replica in a directory can be used: the broker has the directory, or it
+// isn't known yet in which one the replica is.
+func (b *Broker) HasOnlineDir(dir ID) bool {
+	switch dir {
+	case UnassignedDir, MigratingDir:
+		return true
+	case LostDir:
+		return false
+	}
+	return len(b.LogDirs) == 0 || slices.Contains(b.LogDirs, dir)
+}
+
+// HasUncordonedDir tells whether the broker takes new replicas (KIP-1066).
+func (b *Broker) HasUncordonedDir() bool {
+	return len(b.CordonedLogDirs) == 0 ||
+		slices.ContainsFunc(b.LogDirs, func(d ID) bool { return !slices.Contains(b.CordonedLogDirs, d) })
+}
+
+// DefaultDir is the directory that a new replica on the broker goes to as far as the controller can
+// tell: the only one, or UnassignedDir until the broker says.
+func (b *Broker) DefaultDir() ID {
+	if len(b.LogDirs) == 1 {
+		return b.LogDirs[0]
+	}
+	return UnassignedDir
+}
+
+// Feature is the range of levels that the broker supports; 0 to 0 for a feature it doesn't know.
+func (b *Broker) Feature(name string) FeatureRange { return findFeature(b.Features, name) }
+
+func findFeature(list []FeatureRange, name string) FeatureRange {
+	for _, f := range list {
+		if f.Name == name {
+			return f
+		}
+	}
+	return FeatureRange{Name: name}
+}
+
 // Controller is the registration of a controller. Slices are borrowed: not to be changed.
 type Controller struct {
 	ID            int32
@@ -62,6 +108,9 @@ type Controller struct {
 	// Features are sorted by name.
 	Features []FeatureRange
 }
+
+// Feature is the range of levels that the controller supports; 0 to 0 for a feature it doesn't know.
+func (c *Controller) Feature(name string) FeatureRange { return findFeature(c.Features, name) }
 
 func brokerID(b *Broker) int32         { return b.ID }
 func controllerID(c *Controller) int32 { return c.ID }

@@ -5,7 +5,7 @@ import "fmt"
 // Check verifies the invariants that Apply keeps; tests and the offline check call it. It walks the
 // whole image.
 func (m *Image) Check() error {
-	partitions := 0
+	partitions, replicas := 0, map[replicaKey]int{}
 	for t := range m.Topics() {
 		if m.TopicByID(t.ID) != t {
 			return fmt.Errorf("topic %s isn't found by its id", t.Name)
@@ -13,6 +13,9 @@ func (m *Image) Check() error {
 		for i, p := range t.Partitions() {
 			if err := p.check(); err != nil {
 				return fmt.Errorf("topic %s partition %d: %w", t.Name, i, err)
+			}
+			for _, r := range p.Replicas {
+				replicas[replicaKey{broker: r, topic: t.ID}]++
 			}
 			if len(p.Directories) != len(p.Replicas) {
 				return fmt.Errorf("topic %s partition %d: %d directories for %d replicas", t.Name, i, len(p.Directories), len(p.Replicas))
@@ -25,6 +28,14 @@ func (m *Image) Check() error {
 	}
 	if a, b := m.topicsByName.len(), m.topicsByID.len(); a != b {
 		return fmt.Errorf("%d topics by name, %d by id", a, b)
+	}
+	for key, n := range m.replicas.all(nil) {
+		if replicas[key] != n {
+			return fmt.Errorf("broker %d is said to have %d partitions of topic %x, it has %d", key.broker, n, key.topic, replicas[key])
+		}
+	}
+	if m.replicas.len() != len(replicas) {
+		return fmt.Errorf("%d pairs of broker and topic are indexed, there are %d", m.replicas.len(), len(replicas))
 	}
 	for res, c := range m.configs.all(nil) {
 		if c.Len() == 0 {

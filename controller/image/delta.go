@@ -50,6 +50,7 @@ func (b *builder) finish() (*Image, *Delta) {
 			continue // created and removed by the same batch
 		}
 		d.Topics = append(d.Topics, TopicChange{Old: e.old, New: e.cur})
+		b.index(e.old, e.cur)
 		if e.cur == nil {
 			next.topicsByID = next.topicsByID.without(id)
 		} else {

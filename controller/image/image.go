@@ -22,6 +22,9 @@ type Image struct {
 	topicsByID   tree[ID, *Topic]
 	// numPartitions is the sum over all topics.
 	numPartitions int
+	// replicas counts, for each broker and topic, the topic's partitions that the broker is assigned.
+	// Invariant: no count is 0.
+	replicas tree[replicaKey, int]
 
 	// brokers and controllers are sorted by id.
 	brokers     []*Broker
@@ -41,6 +44,7 @@ func Empty() *Image {
 		offset:       -1,
 		topicsByName: newTree[string, *Topic](strings.Compare),
 		topicsByID:   newTree[ID, *Topic](compareIDs),
+		replicas:     newTree[replicaKey, int](compareReplicaKeys),
 		configs:      newTree[Resource, *ConfigSet](compareResources),
 		producerIDs:  ProducerIDs{BrokerID: -1, BrokerEpoch: -1},
 	}

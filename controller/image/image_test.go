@@ -106,7 +106,7 @@ func TestBrokerLife(t *testing.T) {
 		t.Fatalf("registered as %+v", b)
 	}
 	for _, bad := range []metadata.Record{&metadata.UnfenceBrokerRecord{ID: 3, Epoch: 8}, &metadata.UnfenceBrokerRecord{ID: 4, Epoch: 9},
-		&metadata.RegisterBrokerRecord{BrokerID: 3, BrokerEpoch: 9}, &metadata.BrokerRegistrationChangeRecord{BrokerID: 3, BrokerEpoch: 9, Fenced: 2}} {
+		&metadata.RegisterBrokerRecord{BrokerID: 3, BrokerEpoch: 9, IncarnationID: ID{1}}, &metadata.BrokerRegistrationChangeRecord{BrokerID: 3, BrokerEpoch: 9, Fenced: 2}} {
 		if _, _, err := m.Apply(1, []metadata.Record{bad}); err == nil {
 			t.Errorf("%+v was applied", bad)
 		}

@@ -78,6 +78,11 @@ func (s *Server) registration(b *config.Broker, endpoints []image.Endpoint, inca
 		l.Name, l.Host, l.Port, l.SecurityProtocol = e.Name, e.Host, e.Port, e.SecurityProtocol
 		req.Listeners = append(req.Listeners, l)
 	}
+	for _, f := range image.SupportedFeatures() {
+		x := kmsg.NewBrokerRegistrationRequestFeature()
+		x.Name, x.MinSupportedVersion, x.MaxSupportedVersion = f.Name, f.Min, f.Max
+		req.Features = append(req.Features, x)
+	}
 	for _, d := range s.logs.Dirs() {
 		if d.Err == nil {
 			req.LogDirs = append(req.LogDirs, d.ID)
