@@ -215,6 +215,7 @@ func (tc *testCluster) add(id int32, role Role, edit func(*Config)) *testNode {
 	for k, v := range tc.keys {
 		keys[k] = v
 	}
+	keys["broker.session.timeout.ms"] = "86400000" // Nobody sends heartbeats here.
 	settings, _, err := config.Load(keys)
 	if err != nil {
 		tc.t.Fatal(err)
@@ -395,8 +396,8 @@ func (tc *testCluster) registerBroker(through *testNode, id int32) {
 	tc.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
-	r := kmsg.NewPtrBrokerRegistrationRequest()
-	r.BrokerID, r.ClusterID, r.IncarnationID = id, through.c.Image().ClusterID(), image.ID{byte(id), 9}
+	r := registration(through.c, id, image.ID{byte(id), 9})
+	r.LogDirs[0][0] = byte(id)
 	resp, err := through.c.Handle(ctx, r)
 	if err != nil {
 		tc.t.Fatal(err)

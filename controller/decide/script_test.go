@@ -99,15 +99,7 @@ func (s *script) commands() map[string]func(*datadriven.TestData, [][]string) {
 // decide runs a request, and applies and shows its records after show has shown the response.
 func (s *script) decide(req kmsg.Request, show func(kmsg.Response)) {
 	s.t.Helper()
-<<<<<<< HEAD
-	env := &Env{
-		Image: s.image, NodeID: testNode, Now: time.Unix(1000, 0), Rand: s.rng, Settings: s.settings,
-		Quorum: Quorum{LeaderID: testNode, LeaderEpoch: 3, HighWatermark: s.image.Offset() + 1, Voters: []QuorumReplica{{ID: testNode}}},
-	}
-	d, err := Decide(env, req)
-=======
 	d, err := Decide(s.env(), req)
->>>>>>> decide
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -118,7 +110,7 @@ func (s *script) decide(req kmsg.Request, show func(kmsg.Response)) {
 func (s *script) env() *Env {
 	return &Env{
 		Image: s.image, NodeID: testNode, Now: s.now, Rand: s.rng, Settings: s.settings, Live: s.live, Incarnation: image.ID{200},
-		Quorum: Quorum{LeaderID: testNode, LeaderEpoch: 3, HighWatermark: s.image.Offset() + 1},
+		Quorum: Quorum{LeaderID: testNode, LeaderEpoch: 3, HighWatermark: s.image.Offset() + 1, Voters: []QuorumReplica{{ID: testNode}}},
 	}
 }
 

@@ -41,13 +41,12 @@ func (s *Server) register(ctx context.Context, b *config.Broker, endpoints []ima
 	ctx, cancel := context.WithTimeoutCause(ctx, milliseconds(b.Quorum.InitialRegistrationTimeoutMs),
 		errors.New("initial.broker.registration.timeout.ms has passed"))
 	defer cancel()
-	incarnation := s.newUUID()
 	l := &lifecycle{
 		server: s, nodeID: b.NodeID, interval: milliseconds(b.Quorum.BrokerHeartbeatIntervalMs),
 		timeout: milliseconds(b.Quorum.RequestTimeoutMs), handsOver: b.Quorum.ControlledShutdown, done: make(chan struct{}),
 	}
 	err := s.persist(ctx, "registration", func(ctx context.Context) (bool, error) {
-		err := l.register(ctx, s.registration(b, endpoints, incarnation))
+		err := l.register(ctx, s.registration(b, endpoints))
 		return err == nil, err
 	})
 	if err != nil {
@@ -69,10 +68,10 @@ func (s *Server) register(ctx context.Context, b *config.Broker, endpoints []ima
 }
 
 // registration is the request of this start of the broker.
-func (s *Server) registration(b *config.Broker, endpoints []image.Endpoint, incarnation [16]byte) *kmsg.BrokerRegistrationRequest {
+func (s *Server) registration(b *config.Broker, endpoints []image.Endpoint) *kmsg.BrokerRegistrationRequest {
 	req := kmsg.NewPtrBrokerRegistrationRequest()
 	req.Version = req.MaxVersion()
-	req.BrokerID, req.ClusterID, req.IncarnationID, req.Rack = b.NodeID, s.ClusterID(), incarnation, b.Rack
+	req.BrokerID, req.ClusterID, req.IncarnationID, req.Rack = b.NodeID, s.ClusterID(), s.controller.Incarnation(), b.Rack
 	for _, e := range endpoints {
 		l := kmsg.NewBrokerRegistrationRequestListener()
 		l.Name, l.Host, l.Port, l.SecurityProtocol = e.Name, e.Host, e.Port, e.SecurityProtocol
