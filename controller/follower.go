@@ -35,6 +35,9 @@ func newFollower(c *Controller) *follower {
 	return f
 }
 
+// Leader is the active controller as far as this node knows, -1 if it doesn't, and where it is reached.
+func (c *Controller) Leader() (id int32, address string) { return c.leader() }
+
 // leader is the active controller as far as this node knows; -1 if it doesn't.
 func (c *Controller) leader() (id int32, address string) {
 	if _, ok := c.active.get(); ok {

@@ -45,9 +45,9 @@ func parseIdentity(s raft.ServerID) (identity, bool) {
 
 // text names the replica as Kafka's messages do.
 func (i identity) text() string {
-	dir := "Optional.empty"
+	dir := "<undefined>"
 	if i.directory != (image.ID{}) {
-		dir = "Optional[" + uuid.Format(i.directory) + "]"
+		dir = uuid.Format(i.directory)
 	}
 	return "ReplicaKey(id=" + strconv.Itoa(int(i.node)) + ", directoryId=" + dir + ")"
 }

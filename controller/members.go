@@ -3,6 +3,8 @@ package controller
 import (
 	"context"
 	"errors"
+	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -59,7 +61,10 @@ func (m *members) handle(ctx context.Context, req kmsg.Request) (Forwarded, erro
 		out.ErrorCode, out.ErrorMessage = kerror.CodeOf(err), kerror.MessageOf(err)
 	case *kmsg.UpdateRaftVoterRequest:
 		err = m.update(r, term)
-		resp.(*kmsg.UpdateRaftVoterResponse).ErrorCode = kerror.CodeOf(err)
+		out := resp.(*kmsg.UpdateRaftVoterResponse)
+		out.ErrorCode = kerror.CodeOf(err)
+		at := m.c.cfg.Endpoint
+		out.CurrentLeader.LeaderID, out.CurrentLeader.LeaderEpoch, out.CurrentLeader.Host, out.CurrentLeader.Port = m.c.cfg.NodeID, int32(term), at.Host, int32(at.Port)
 	}
 	if errors.Is(err, kerr.NotController) {
 		return Forwarded{}, err
@@ -69,7 +74,7 @@ func (m *members) handle(ctx context.Context, req kmsg.Request) (Forwarded, erro
 
 func (m *members) checkCluster(id *string) error {
 	if id != nil && *id != m.c.Image().ClusterID() {
-		return kerror.New(kerr.InconsistentClusterID, "")
+		return kerror.New(kerr.InconsistentClusterID, "The given id %q doesn't match the cluster id %q", *id, m.c.Image().ClusterID())
 	}
 	return nil
 }
@@ -82,7 +87,9 @@ func (m *members) add(ctx context.Context, r *kmsg.AddRaftVoterRequest) error {
 	}
 	id := identity{node: r.VoterID, directory: r.VoterDirectoryID}
 	var address string
+	var told []string
 	for _, l := range r.Listeners {
+		told = append(told, fmt.Sprintf("ListenerName(%s)=%s/<unresolved>:%d", l.Name, l.Host, l.Port))
 		if l.Name == m.c.cfg.Endpoint.Name {
 			address = hostPort(l.Host, int32(l.Port))
 		}
@@ -91,7 +98,8 @@ func (m *members) add(ctx context.Context, r *kmsg.AddRaftVoterRequest) error {
 	case r.VoterID < 0 || id.directory == (image.ID{}):
 		return kerror.New(kerr.InvalidRequest, "Add voter request didn't include a valid voter")
 	case address == "":
-		return kerror.New(kerr.InvalidRequest, "Add voter request didn't include the endpoint (Endpoints(endpoints={})) for the default listener ListenerName(%s)", m.c.cfg.Endpoint.Name)
+		return kerror.New(kerr.InvalidRequest, "Add voter request didn't include the endpoint (Endpoints(endpoints={%s})) for the default listener ListenerName(%s)",
+			strings.Join(told, ", "), m.c.cfg.Endpoint.Name)
 	}
 	if !m.changing.TryLock() {
 		return errBusy
@@ -142,11 +150,15 @@ func (m *members) remove(_ context.Context, r *kmsg.RemoveRaftVoterRequest) erro
 	if err := m.checkCluster(r.ClusterID); err != nil {
 		return err
 	}
+	id := identity{node: r.VoterID, directory: r.VoterDirectoryID}
+	if id.node < 0 || id.directory == (image.ID{}) {
+		return kerror.New(kerr.InvalidRequest, "Remove voter request didn't include a valid voter")
+	}
 	if !m.changing.TryLock() {
 		return errBusy
 	}
 	defer m.changing.Unlock()
-	node, id := m.c.raft.Load(), identity{node: r.VoterID, directory: r.VoterDirectoryID}
+	node := m.c.raft.Load()
 	if !node.votes(id.serverID()) {
 		return kerror.New(kerr.VoterNotFound, "Cannot remove voter %s from the set of voters %s", id.text(), node.voterNames())
 	}

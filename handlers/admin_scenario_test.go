@@ -130,7 +130,7 @@ func describedTopic(b *broker, version int16, topic string, keys ...string) kmsg
 
 // versionsOf are the versions in which an API is served.
 func versionsOf(key kmsg.Key) (out []int16) {
-	for _, a := range apis(wire.RoleBroker) {
+	for _, a := range apis() {
 		if a.key == key {
 			for v := a.min; v <= a.max; v++ {
 				out = append(out, v)

@@ -6,7 +6,6 @@ import (
 
 	"github.com/ottla/ottla/controller/image"
 	"github.com/ottla/ottla/internal/clock"
-	"github.com/ottla/ottla/wire"
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
@@ -27,9 +26,6 @@ type Deps struct {
 	LogLevel *slog.LevelVar
 	// Random yields random bits, for fetch session ids.
 	Random func() uint64
-
-	// role is that of the listeners served.
-	role wire.Role
 
 	// The state below belongs to single APIs and is made by New.
 

@@ -9,7 +9,7 @@ import (
 	"github.com/ottla/ottla/wire"
 )
 
-// Dispatcher hands each request to its API's handler; it is the wire.Handler of a listener.
+// Dispatcher hands each request to its API's handler; it is the wire.Handler of a broker listener.
 type Dispatcher struct {
 	deps *Deps
 	// rows is indexed by API key; rows without a handler aren't served.
@@ -34,18 +34,10 @@ type APIStats struct {
 	Requests, Panics uint64
 }
 
-// New returns the dispatcher of a broker's listeners. It takes deps.
-func New(deps Deps) *Dispatcher { return newDispatcher(deps, wire.RoleBroker) }
+// New returns the dispatcher of the APIs in the table. It takes deps.
+func New(deps Deps) *Dispatcher { return newDispatcher(&deps, apis()) }
 
-// NewController returns the dispatcher of the controller listeners, where brokers and other controllers
-// ask this node's controller: deps.Controller must not pass requests on. Replicas and Groups aren't used. It
-// takes deps.
-func NewController(deps Deps) *Dispatcher { return newDispatcher(deps, wire.RoleController) }
-
-func newDispatcher(deps Deps, role wire.Role) *Dispatcher {
-	d := &deps
-	d.role = role
-	table := apis(role)
+func newDispatcher(d *Deps, table []api) *Dispatcher {
 	d.fetchSessions = newFetchSessions(d.Random)
 	d.producerIDs = newProducerIDs(d)
 	d.apiVersions = newAPIVersionsTable(table)

@@ -2,8 +2,6 @@
 package handlers
 
 import (
-	"slices"
-
 	"github.com/ottla/ottla/wire"
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
@@ -20,13 +18,8 @@ type api struct {
 	handle   handleFunc
 }
 
-// apis lists what is served on listeners of a role.
-func apis(role wire.Role) []api {
-	return slices.DeleteFunc(allAPIs(), func(a api) bool { return !wire.ServedBy(role, a.key.Int16(), a.max) })
-}
-
-// allAPIs is the list of what is served; package wire knows on which listeners.
-func allAPIs() []api {
+// apis is the list of what is served on a broker listener, by key.
+func apis() []api {
 	return []api{
 		{kmsg.Produce, 0, 13, handleProduce},
 		{kmsg.Fetch, 4, 18, handleFetch},
@@ -48,6 +41,8 @@ func allAPIs() []api {
 		{kmsg.DescribeClientQuotas, 0, 1, handleDescribeClientQuotas},
 		{kmsg.DescribeUserSCRAMCredentials, 0, 0, handleDescribeUserSCRAMCredentials},
 		{kmsg.DescribeQuorum, 0, 2, handleDescribeQuorum},
+		{kmsg.AddRaftVoter, 0, 1, handleAddRaftVoter},
+		{kmsg.RemoveRaftVoter, 0, 0, handleRemoveRaftVoter},
 		{kmsg.DescribeCluster, 0, 2, handleDescribeCluster},
 		{kmsg.ListConfigResources, 0, 1, handleListConfigResources},
 		{kmsg.DescribeTopicPartitions, 0, 0, handleDescribeTopicPartitions},
@@ -66,9 +61,5 @@ func allAPIs() []api {
 		{kmsg.OffsetDelete, 0, 0, handleOffsetDelete},
 		{kmsg.UnregisterBroker, 0, 0, handleUnregisterBroker},
 		{kmsg.UpdateFeatures, 0, 2, handleUpdateFeatures},
-		{kmsg.BrokerRegistration, 0, 4, handleBrokerRegistration},
-		{kmsg.BrokerHeartbeat, 0, 2, handleBrokerHeartbeat},
-		{kmsg.AlterPartition, 2, 3, handleAlterPartition},
-		{kmsg.AllocateProducerIDs, 0, 0, handleAllocateProducerIDs},
 	}
 }
