@@ -28,6 +28,8 @@ type Config struct {
 	Properties map[string]string
 	// Logger takes the broker's log; nil drops it.
 	Logger *slog.Logger
+	// MetricsAddress is where /metrics is served over HTTP; empty means nowhere.
+	MetricsAddress string
 }
 
 // Broker is a running broker.
@@ -50,6 +52,7 @@ func Start(ctx context.Context, c Config) (*Broker, error) {
 	}
 	s, err := server.Start(ctx, settings, server.Environment{
 		FS: vfs.OS{}, Clock: clock.System{}, Rand: rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64())), Hostname: "localhost",
+		MetricsAddress: c.MetricsAddress,
 	}, logger)
 	if err != nil {
 		return nil, err
@@ -60,6 +63,14 @@ func Start(ctx context.Context, c Config) (*Broker, error) {
 // Addr is the bootstrap address: host and port of the PLAINTEXT listener, empty if there is none.
 func (b *Broker) Addr() string {
 	if a := b.s.Addr("PLAINTEXT"); a != nil {
+		return a.String()
+	}
+	return ""
+}
+
+// MetricsAddr is the address that /metrics is served on, empty if it isn't.
+func (b *Broker) MetricsAddr() string {
+	if a := b.s.MetricsAddr(); a != nil {
 		return a.String()
 	}
 	return ""

@@ -8,3 +8,5 @@ require (
 	github.com/twmb/franz-go v1.22.3
 	github.com/twmb/franz-go/pkg/kmsg v1.15.1
 )
+
+require github.com/twmb/franz-go/pkg/kadm v1.20.0 // indirect

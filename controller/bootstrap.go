@@ -22,9 +22,8 @@ var bootstrapFeatures = []image.Feature{
 }
 
 // bootstrapRecords are the first records of a cluster. They are one raft entry: a cluster is
-// bootstrapped or isn't, whatever crashes.
-func bootstrapRecords(cfg Config) []metadata.Record {
-	id := cfg.ClusterID
+// bootstrapped or isn't, whatever crashes. id is the cluster's, empty for a new one.
+func bootstrapRecords(cfg Config, id string) []metadata.Record {
 	if id == "" {
 		id = NewClusterID(cfg.Rand)
 	}

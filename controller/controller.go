@@ -12,46 +12,15 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"math/rand/v2"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/ottla/ottla/controller/image"
-	"github.com/ottla/ottla/internal/clock"
-	"github.com/ottla/ottla/internal/config"
 	"github.com/ottla/ottla/internal/kerror"
+	"github.com/ottla/ottla/internal/uuid"
 	"github.com/twmb/franz-go/pkg/kerr"
-	"github.com/twmb/franz-go/pkg/kmsg"
 )
-
-// Config is what a Controller is made of.
-type Config struct {
-	// NodeID is this node's node.id.
-	NodeID int32
-	// Settings are the node's static settings; dynamic ones are taken from the image.
-	Settings *config.Broker
-	// ClusterID is used when this node bootstraps a new cluster; empty means a random one. Set where
-	// the log directories already belong to a cluster.
-	ClusterID string
-	// Endpoint is where this node's controller is reached, as DescribeQuorum tells it.
-	Endpoint image.Endpoint
-	// DirectoryID is the id of the directory that holds the stores; may be zero.
-	DirectoryID image.ID
-
-	// Stores opens what raft keeps; see DiskStores and MemoryStores.
-	Stores StoreFactory
-	// Transport connects the voters; nil for a quorum of one.
-	Transport TransportFactory
-
-	Logger *slog.Logger
-	Clock  clock.Clock
-	// Rand places replicas and makes ids; the controller's loop alone uses it.
-	Rand *rand.Rand
-	// OnFatal is called, at most once and on a goroutine that must not wait for Close, when this node
-	// can't go on: a record it doesn't know, or a store that failed. May be nil.
-	OnFatal func(error)
-}
 
 // Subscriber is told of every committed change, in order, on one goroutine. The first call brings
 // everything that is known at start, with an empty old image. It may block, which holds up replies,
@@ -60,15 +29,46 @@ type Subscriber func(old, new *image.Image, delta *image.Delta)
 
 // Controller is this node's part of the metadata quorum.
 type Controller struct {
-	cfg    Config
-	logger *slog.Logger
+	cfg      Config
+	timeouts timeouts
+	logger   *slog.Logger
+	// incarnation is new with every start of the process.
+	incarnation image.ID
+	// self is who this node is in the quorum; fixed before raft starts.
+	self identity
+	// foundedID is the cluster id that this node gives to a cluster which it founds; empty for a random one.
+	foundedID string
 
 	image atomic.Pointer[image.Image]
+	// advancing keeps changes of image and what is published of them in one order.
+	advancing sync.Mutex
 
-	raft      *raftNode
+	// raft is nil for a broker, and until raft was started; layer is nil for a broker and a quorum of one.
+	raft  atomic.Pointer[raftNode]
+	layer *streamLayer
+	// known is whether the stores of a controller held a quorum before raft was started.
+	known atomic.Bool
+
+	fsm       *fsm
+	feed      *feed
 	publisher *publisher
 	loop      *loop
+	streams   streams
+	commits   *commits
+	observers *observers
+	follower  *follower
+	members   *members
+	active    activity
+	// background ends with the controller; awaited by Close.
+	background sync.WaitGroup
 
+	// ready is closed when the image was complete for the first time.
+	ready     chan struct{}
+	readyOnce sync.Once
+
+	// ctx ends when dead is closed.
+	ctx    context.Context
+	cancel context.CancelFunc
 	// dead is closed when the controller can't serve any more; err says why and is set before.
 	dead     chan struct{}
 	deadOnce sync.Once
@@ -79,36 +79,55 @@ type Controller struct {
 	closeErr error
 }
 
-// New returns a controller that isn't started yet.
+// New returns a controller that isn't started yet. Divert may be called from now on.
 func New(cfg Config) (*Controller, error) {
-	switch {
-	case cfg.Settings == nil, cfg.Stores == nil, cfg.Logger == nil, cfg.Clock == nil, cfg.Rand == nil:
-		return nil, errors.New("controller: Settings, Stores, Logger, Clock and Rand are needed")
+	if err := cfg.check(); err != nil {
+		return nil, err
 	}
-	if cfg.Transport == nil {
-		cfg.Transport = LoopbackTransport
+	c := &Controller{
+		cfg: cfg, timeouts: cfg.timeouts(), logger: cfg.Logger, incarnation: uuid.New(cfg.Rand.Uint64), foundedID: cfg.ClusterID,
+		self: identity{node: cfg.NodeID, directory: cfg.DirectoryID},
+		feed: newFeed(), publisher: newPublisher(), ready: make(chan struct{}), dead: make(chan struct{}),
 	}
-	c := &Controller{cfg: cfg, logger: cfg.Logger, dead: make(chan struct{})}
+	c.ctx, c.cancel = context.WithCancel(context.Background())
 	c.image.Store(image.Empty())
-	c.publisher = newPublisher()
+	c.fsm = newFSM(c)
 	c.loop = newLoop(c)
+	c.commits = newCommits(c)
+	c.observers = newObservers(c)
+	c.follower = newFollower(c)
+	c.members = &members{c: c}
+	if cfg.Network != nil && cfg.Role == RoleController {
+		c.layer = newStreamLayer(c)
+	}
 	return c, nil
 }
 
-// Start opens the stores, starts raft and returns once the image is loaded, subscribers have seen
-// it and this node is the active controller of a bootstrapped cluster. After an error nothing is
-// left running.
+// Start opens the stores, starts raft and returns once the image is loaded and subscribers have seen
+// it: on the active controller when the cluster is bootstrapped, on others when they have everything that
+// was committed when they asked. After an error nothing is left running.
 func (c *Controller) Start(ctx context.Context) error {
 	c.publisher.start()
-	node, err := startRaft(c.cfg, &fsm{controller: c}, c.loop.leadership)
-	if err != nil {
-		c.publisher.stop()
-		return err
+	if c.cfg.Role == RoleController {
+		node, err := c.startRaft(ctx)
+		if err != nil {
+			c.kill(err)
+			c.stopStreams()
+			c.publisher.stop()
+			return err
+		}
+		c.raft.Store(node)
 	}
-	c.raft = node
 	c.loop.start()
+	if c.cfg.Network != nil {
+		c.background.Go(c.follower.run)
+		if c.cfg.Role == RoleController {
+			c.background.Go(c.members.join)
+		}
+	}
+	var err error
 	select {
-	case <-c.loop.ready:
+	case <-c.ready:
 		return nil
 	case <-ctx.Done():
 		err = context.Cause(ctx)
@@ -116,6 +135,36 @@ func (c *Controller) Start(ctx context.Context) error {
 		err = c.err
 	}
 	return errors.Join(err, c.Close())
+}
+
+// markReady shows the image to subscribers, once they can see it up to an offset, and lets Start return.
+// False if that won't happen any more.
+func (c *Controller) markReady(offset int64) bool {
+	c.publisher.load()
+	if !c.publisher.wait(offset, c.dead) {
+		return false
+	}
+	c.readyOnce.Do(func() { close(c.ready) })
+	return true
+}
+
+// advance moves the image on, if next is newer. delta tells what changed, if that is known.
+func (c *Controller) advance(next *image.Image, delta *image.Delta) {
+	c.advancing.Lock()
+	defer c.advancing.Unlock()
+	old := c.Image()
+	if next.Offset() <= old.Offset() {
+		return
+	}
+	if id := next.ClusterID(); c.cfg.ClusterID != "" && id != c.cfg.ClusterID {
+		c.fail(&ClusterError{Ours: c.cfg.ClusterID, Theirs: id})
+		return
+	}
+	if delta == nil || delta.Old != old {
+		delta = image.Diff(old, next)
+	}
+	c.image.Store(next)
+	c.publisher.publish(delta)
 }
 
 // Close stops raft and waits for all goroutines. Requests that wait are answered NOT_CONTROLLER. It may be
@@ -127,13 +176,33 @@ func (c *Controller) Close() error {
 
 func (c *Controller) close() error {
 	c.kill(errClosed)
-	if c.raft == nil {
-		return nil
+	node := c.raft.Load()
+	c.stopStreams()
+	if node == nil && c.cfg.Role == RoleController {
+		return nil // Never started, or the start has cleaned up.
 	}
-	err := c.raft.shutdown()
-	c.loop.stop()
-	c.publisher.stop()
-	return errors.Join(err, c.raft.closeStores())
+	var err error
+	if node != nil {
+		err = node.shutdown()
+	}
+	c.background.Wait()
+	c.commits.close()
+	if c.loop.started.Load() {
+		c.loop.stop()
+		c.publisher.stop()
+	}
+	if node != nil {
+		err = errors.Join(err, node.closeStores())
+	}
+	return err
+}
+
+// stopStreams ends all connections with other controllers. Requires: the controller is dead.
+func (c *Controller) stopStreams() {
+	if c.layer != nil {
+		_ = c.layer.Close() // It never fails.
+	}
+	c.streams.close()
 }
 
 var errClosed = errors.New("controller is closed")
@@ -143,6 +212,7 @@ func (c *Controller) kill(reason error) {
 	c.deadOnce.Do(func() {
 		c.err = reason
 		close(c.dead)
+		c.cancel()
 	})
 }
 
@@ -167,34 +237,20 @@ func (c *Controller) Image() *image.Image { return c.image.Load() }
 // Requires: Start wasn't called yet.
 func (c *Controller) Subscribe(s Subscriber) { c.publisher.subscribe(s) }
 
-// Handle runs a request on the active controller and returns its response once the change is
-// committed and every subscriber of this node has seen it. The error is NOT_CONTROLLER if this node
-// isn't the active controller or stops being it before the commit (the change may then still
-// happen), REQUEST_TIMED_OUT if ctx ends first (before Start has ended, requests wait), and UNSUPPORTED_VERSION for a request that the
-// controller doesn't answer. Handle takes req.
-func (c *Controller) Handle(ctx context.Context, req kmsg.Request) (kmsg.Response, error) {
-	cmd := &command{req: req, done: make(chan result, 1)}
-	select {
-	case c.loop.mailbox <- cmd:
-	case <-ctx.Done():
-		return nil, timedOut(ctx)
-	case <-c.dead:
-		return nil, kerror.Wrap(kerr.NotController, c.err)
+// fresh tells that this node has nothing of any quorum.
+func (c *Controller) fresh() bool {
+	if n := c.raft.Load(); n != nil {
+		return len(n.servers()) == 0
 	}
-	select {
-	case r := <-cmd.done:
-		return r.resp, r.err
-	case <-ctx.Done():
-		return nil, timedOut(ctx)
-	case <-c.loop.done:
+	return c.cfg.Role == RoleController && !c.known.Load()
+}
+
+// lastIndex is the last entry of this node's raft log.
+func (c *Controller) lastIndex() uint64 {
+	if n := c.raft.Load(); n != nil {
+		return n.LastIndex()
 	}
-	// The loop and the completer have ended; the answer, if there is one, is there.
-	select {
-	case r := <-cmd.done:
-		return r.resp, r.err
-	default:
-		return nil, kerror.Wrap(kerr.NotController, c.err)
-	}
+	return 0
 }
 
 func timedOut(ctx context.Context) error {

@@ -76,16 +76,21 @@ func handle[T kmsg.Response](t testing.TB, c *Controller, req kmsg.Request) T {
 	return resp.(T)
 }
 
-// register registers this node and unfences it.
-func register(t testing.TB, c *Controller, incarnation byte) int64 {
-	t.Helper()
+// registration is a broker's with all that the controller asks for.
+func registration(c *Controller, id int32, incarnation image.ID) *kmsg.BrokerRegistrationRequest {
 	r := kmsg.NewPtrBrokerRegistrationRequest()
-	r.BrokerID, r.ClusterID, r.IncarnationID = nodeID, c.Image().ClusterID(), image.ID{incarnation}
-	r.LogDirs = [][16]byte{{1}}
-	r.Features = []kmsg.BrokerRegistrationRequestFeature{
-		{Name: image.MetadataVersion, MinSupportedVersion: 7, MaxSupportedVersion: 33},
-		{Name: image.EligibleLeaderReplicasVersion, MaxSupportedVersion: 1}, {Name: image.KRaftVersion, MaxSupportedVersion: 1},
+	r.BrokerID, r.ClusterID, r.IncarnationID = id, c.Image().ClusterID(), incarnation
+	r.LogDirs = [][16]byte{{15: 200}}
+	for _, f := range image.SupportedFeatures() {
+		r.Features = append(r.Features, kmsg.BrokerRegistrationRequestFeature{Name: f.Name, MinSupportedVersion: f.Min, MaxSupportedVersion: f.Max})
 	}
+	return r
+}
+
+// register registers this node's own broker and unfences it.
+func register(t testing.TB, c *Controller) int64 {
+	t.Helper()
+	r := registration(c, nodeID, c.Incarnation())
 	epoch := handle[*kmsg.BrokerRegistrationResponse](t, c, r).BrokerEpoch
 	h := kmsg.NewPtrBrokerHeartbeatRequest()
 	h.BrokerID, h.BrokerEpoch, h.CurrentMetadataOffset = nodeID, epoch, c.Image().Offset()
@@ -120,7 +125,7 @@ func TestRestartKeepsTheImage(t *testing.T) {
 	dir := t.TempDir()
 	cfg := testConfig(t, DiskStores(dir, slog.New(slog.NewTextHandler(io.Discard, nil))))
 	c := startController(t, cfg)
-	register(t, c, 1)
+	register(t, c)
 	for i := range 5 {
 		createTopic(t, c, fmt.Sprint("t", i), 3)
 	}
@@ -134,7 +139,7 @@ func TestRestartKeepsTheImage(t *testing.T) {
 	if got := contents(c.Image()); !slices.Equal(got, live) {
 		t.Errorf("after replay:\n got %v\nwant %v", got, live)
 	}
-	if err := c.raft.Snapshot().Error(); err != nil {
+	if err := c.raft.Load().Snapshot().Error(); err != nil {
 		t.Fatal(err)
 	}
 	createTopic(t, c, "late", 1)
@@ -148,7 +153,7 @@ func TestRestartKeepsTheImage(t *testing.T) {
 	// A new incarnation of the broker gets a new epoch, and its partitions new leader epochs.
 	before := c.Image().Partition("late", 0).LeaderEpoch
 	epoch := c.Image().Broker(nodeID).Epoch
-	if next := register(t, c, 2); next <= epoch {
+	if next := register(t, c); next <= epoch {
 		t.Errorf("broker epoch %d after %d", next, epoch)
 	}
 	if p := c.Image().Partition("late", 0); p.Leader != nodeID || p.LeaderEpoch <= before {
@@ -182,7 +187,7 @@ func TestSubscribersAreOrdered(t *testing.T) {
 		if seen().ClusterID() == "" {
 			t.Error("Start returned before the subscriber saw the image")
 		}
-		register(t, c, byte(run+1))
+		register(t, c)
 		for i := range 10 {
 			name := fmt.Sprint("s", run, "-", i)
 			createTopic(t, c, name, 1)
@@ -198,7 +203,7 @@ func TestSubscribersAreOrdered(t *testing.T) {
 // exactly one of two rivals wins, and the loser's answer leaves only once the topic is committed.
 func TestConcurrentRequests(t *testing.T) {
 	c := startController(t, testConfig(t, MemoryStores()))
-	register(t, c, 1)
+	register(t, c)
 	var wg sync.WaitGroup
 	var mu sync.Mutex
 	codes := map[int16]int{}
@@ -317,7 +322,7 @@ func TestCrashDuringBootstrap(t *testing.T) {
 		} else if kept > 0 {
 			t.Errorf("the cluster's id is lost after %d writes", writes)
 		}
-		register(t, again, 1)
+		register(t, again)
 		closeController(t, again)
 		if store.left > 0 {
 			t.Logf("bootstrap takes %d writes", writes-1)
@@ -331,16 +336,20 @@ func TestCrashDuringBootstrap(t *testing.T) {
 
 // TestEntryRefusals checks damaged raft entries.
 func TestEntryRefusals(t *testing.T) {
-	good := appendEntry(nil, []metadata.Record{&metadata.NoOpRecord{}, &metadata.TopicRecord{Name: "a"}})
-	if records, err := readEntry(good); err != nil || len(records) != 2 {
-		t.Fatalf("%v, %v", records, err)
+	good := appendEntry(nil, 7, 9, []metadata.Record{&metadata.NoOpRecord{}, &metadata.TopicRecord{Name: "a"}})
+	if e, err := readEntry(good); err != nil || len(e.records) != 2 || e.epoch != 7 || e.offset != 9 || !e.bound {
+		t.Fatalf("%+v, %v", e, err)
+	}
+	unbound := append([]byte{1}, good[3:]...)
+	if e, err := readEntry(unbound); err != nil || len(e.records) != 2 || e.bound {
+		t.Fatalf("%+v, %v", e, err)
 	}
 	for n := range good {
 		if _, err := readEntry(good[:n]); err == nil {
 			t.Errorf("%d of %d bytes were read without an error", n, len(good))
 		}
 	}
-	for _, bad := range [][]byte{{2, 0}, {1, 1}, {1, 0, 1}, append(slices.Clone(good), 0), {1, 0xff, 0xff, 0xff, 0xff, 0xff, 1}} {
+	for _, bad := range [][]byte{{3, 0}, {2, 0}, {2, 0, 0, 1}, {1, 1}, {1, 0, 1}, append(slices.Clone(good), 0), {1, 0xff, 0xff, 0xff, 0xff, 0xff, 1}} {
 		if _, err := readEntry(bad); err == nil {
 			t.Errorf("%x was read", bad)
 		}
@@ -349,18 +358,18 @@ func TestEntryRefusals(t *testing.T) {
 
 // FuzzReadEntry asserts that what is accepted is stable under encoding and decoding.
 func FuzzReadEntry(f *testing.F) {
-	f.Add(appendEntry(nil, []metadata.Record{&metadata.NoOpRecord{}, &metadata.TopicRecord{Name: "a"}}))
-	f.Add(appendEntry(nil, bootstrapRecords(testConfig(f, MemoryStores()))))
+	f.Add(appendEntry(nil, 1, -1, []metadata.Record{&metadata.NoOpRecord{}, &metadata.TopicRecord{Name: "a"}}))
+	f.Add(appendEntry(nil, 1, 5, bootstrapRecords(testConfig(f, MemoryStores()), "")))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		records, err := readEntry(b)
+		e, err := readEntry(b)
 		if err != nil {
 			return
 		}
-		again, err := readEntry(appendEntry(nil, records))
-		if err != nil || len(again) != len(records) {
-			t.Fatalf("%d records came back as %d: %v", len(records), len(again), err)
+		again, err := readEntry(appendEntry(nil, e.epoch, e.offset, e.records))
+		if err != nil || len(again.records) != len(e.records) || e.bound && (again.epoch != e.epoch || again.offset != e.offset) {
+			t.Fatalf("%+v came back as %+v: %v", e, again, err)
 		}
-		if _, _, err := image.Empty().Apply(1, records); err != nil {
+		if _, _, err := image.Empty().Apply(1, e.records); err != nil {
 			return
 		}
 	})
@@ -402,7 +411,7 @@ func TestUnknownRecordStopsTheNode(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	entry := appendEntry(nil, []metadata.Record{&metadata.ClientQuotaRecord{Key: "k"}})
+	entry := appendEntry(nil, 2, 8, []metadata.Record{&metadata.ClientQuotaRecord{Key: "k"}})
 	if err := opened.Log.StoreLog(&raft.Log{Index: last + 1, Term: 2, Type: raft.LogCommand, Data: entry}); err != nil {
 		t.Fatal(err)
 	}
@@ -425,7 +434,7 @@ func TestUnknownRecordStopsTheNode(t *testing.T) {
 // and once it is back decisions are made on the committed image again.
 func TestStepDown(t *testing.T) {
 	c := startController(t, testConfig(t, MemoryStores()))
-	register(t, c, 1)
+	register(t, c)
 	createTopic(t, c, "before", 1)
 	c.loop.leadership <- false
 	// The loop handles leadership and requests in any order; the second request comes after both.
@@ -458,7 +467,7 @@ func BenchmarkCreateTopic(b *testing.B) {
 	for _, clients := range []int{1, 32} {
 		b.Run(fmt.Sprint("clients=", clients), func(b *testing.B) {
 			c := startController(b, testConfig(b, DiskStores(b.TempDir(), slog.New(slog.NewTextHandler(io.Discard, nil)))))
-			register(b, c, 1)
+			register(b, c)
 			var n atomic.Int64
 			b.SetParallelism(clients)
 			b.RunParallel(func(pb *testing.PB) {

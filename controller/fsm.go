@@ -1,8 +1,10 @@
 package controller
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"sync/atomic"
 
 	"github.com/hashicorp/raft"
 	"github.com/ottla/ottla/controller/image"
@@ -11,38 +13,57 @@ import (
 // fsm is raft's state machine: it replays committed records and publishes the image that results.
 // Raft calls Apply, Restore and Snapshot from one goroutine.
 type fsm struct {
-	controller *Controller
+	c *Controller
+	// state is the image as far as this node's log was replayed. While a node catches up with a quorum
+	// it may have seen more than that from the active controller already. Written by raft's goroutine only.
+	state atomic.Pointer[image.Image]
 }
+
+func newFSM(c *Controller) *fsm {
+	f := &fsm{c: c}
+	f.state.Store(image.Empty())
+	return f
+}
+
+// errSuperseded is what an entry results in that was decided on an image which never came to be.
+var errSuperseded = errors.New("the decision is of a former leadership")
 
 // Apply implements raft.FSM. It returns the offset (int64) of the image after the entry. An entry
 // that can't be applied stops the node, since all that follow would be wrong.
-func (f *fsm) Apply(entry *raft.Log) any {
-	c := f.controller
+func (f *fsm) Apply(l *raft.Log) any {
+	c := f.c
 	select {
 	case <-c.dead:
 		return c.err
 	default:
 	}
-	records, err := readEntry(entry.Data)
+	e, err := readEntry(l.Data)
 	if err != nil {
-		err = fmt.Errorf("raft entry %d: %w", entry.Index, err)
+		err = fmt.Errorf("raft entry %d: %w", l.Index, err)
 		c.fail(err)
 		return err
 	}
-	next, delta, err := c.Image().Apply(int32(entry.Term), records)
+	state := f.state.Load()
+	base := state.Offset()
+	if e.bound && (e.epoch != l.Term || e.offset != base) {
+		return errSuperseded
+	}
+	next, delta, err := state.Apply(int32(l.Term), e.records)
 	if err != nil {
-		err = fmt.Errorf("raft entry %d: %w", entry.Index, err)
+		err = fmt.Errorf("raft entry %d: %w", l.Index, err)
 		c.fail(err)
 		return err
 	}
-	c.image.Store(next)
-	c.publisher.publish(delta)
+	f.state.Store(next)
+	c.feed.append(feedEntry{index: l.Index, base: base, last: next.Offset(), epoch: int32(l.Term), data: l.Data})
+	c.advance(next, delta)
+	c.commits.tell(l.Index, l.Term)
 	return next.Offset()
 }
 
 // Snapshot implements raft.FSM; an image never changes, so there is nothing to copy.
 func (f *fsm) Snapshot() (raft.FSMSnapshot, error) {
-	return &snapshot{image: f.controller.Image()}, nil
+	return &snapshot{image: f.state.Load()}, nil
 }
 
 // Restore implements raft.FSM.
@@ -50,11 +71,11 @@ func (f *fsm) Restore(r io.ReadCloser) error {
 	defer func() { _ = r.Close() }() // It was only read.
 	next, err := readSnapshot(r)
 	if err != nil {
-		f.controller.fail(err)
+		f.c.fail(err)
 		return err
 	}
-	old := f.controller.Image()
-	f.controller.image.Store(next)
-	f.controller.publisher.publish(image.Diff(old, next))
+	f.state.Store(next)
+	f.c.feed.reset()
+	f.c.advance(next, nil)
 	return nil
 }

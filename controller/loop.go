@@ -2,11 +2,13 @@ package controller
 
 import (
 	"errors"
-	"sync"
+	"sync/atomic"
+	"time"
 
 	"github.com/hashicorp/raft"
 	"github.com/ottla/ottla/controller/decide"
 	"github.com/ottla/ottla/controller/image"
+	"github.com/ottla/ottla/internal/clock"
 	"github.com/ottla/ottla/internal/kerror"
 	"github.com/ottla/ottla/internal/record/metadata"
 	"github.com/twmb/franz-go/pkg/kerr"
@@ -28,18 +30,40 @@ type command struct {
 
 type result struct {
 	resp kmsg.Response
-	err  error
+	// offset is that of the image which resp speaks of.
+	offset int64
+	err    error
 }
 
 // decision is a decided command on its way to its answer.
 type decision struct {
+	// cmd is nil for what is decided without a request.
 	cmd *command
-	// future is the commit of the decision's records; nil if it has none. Such a decision still waits
-	// for those before it, since it may tell of what they did.
-	future raft.ApplyFuture
-	resp   kmsg.Response
+	// futures are the commits of the decision's records, in order; none if it has none. Such a decision still
+	// waits for those before it, since it may tell of what they did.
+	futures []raft.ApplyFuture
+	resp    kmsg.Response
+	// err is set where resp isn't to be told.
+	err error
+	// offset is that of the image with this decision and those before it.
+	offset int64
 	// term tells the leaderships of this node apart.
 	term uint64
+}
+
+// answer tells whoever asked.
+func (d *decision) answer(r result) {
+	if d.cmd != nil {
+		d.cmd.done <- r
+	}
+}
+
+// cause names what was decided on, for the log.
+func (d *decision) cause() string {
+	if d.cmd == nil {
+		return "clock"
+	}
+	return kmsg.NameForKey(d.cmd.req.Key())
 }
 
 // loop decides on requests, one at a time.
@@ -51,9 +75,8 @@ type loop struct {
 	inFlight   chan decision
 	// lost tells the loop that a commit failed in a term.
 	lost chan uint64
-	// ready is closed when this node became the active controller for the first time.
-	ready     chan struct{}
-	readyOnce sync.Once
+	// started tells whether the goroutines were started.
+	started atomic.Bool
 	// done is closed when the loop and the completer have ended.
 	done chan struct{}
 
@@ -61,6 +84,13 @@ type loop struct {
 	// active controller. Owned by the loop's goroutine, as is term.
 	speculative *image.Image
 	term        uint64
+	// live is what this leadership knows of the brokers' heartbeats; owned as speculative is, and nil with it.
+	live *decide.Liveness
+	// tick is sent to when something may be due that no request asks for; alarm does that.
+	tick  chan struct{}
+	alarm clock.Timer
+	// alarmAt is when alarm is set to; the zero time if it isn't set.
+	alarmAt time.Time
 }
 
 func newLoop(c *Controller) *loop {
@@ -70,12 +100,13 @@ func newLoop(c *Controller) *loop {
 		leadership: make(chan bool, 16),
 		inFlight:   make(chan decision, inFlightSize),
 		lost:       make(chan uint64, 1),
-		ready:      make(chan struct{}),
 		done:       make(chan struct{}),
+		tick:       make(chan struct{}, 1),
 	}
 }
 
 func (l *loop) start() {
+	l.started.Store(true)
 	go func() {
 		defer close(l.done)
 		completed := make(chan struct{})
@@ -93,7 +124,9 @@ func (l *loop) start() {
 func (l *loop) stop() { <-l.done }
 
 func (l *loop) run() {
+	defer l.disarm()
 	for {
+		l.arm()
 		select {
 		case leader := <-l.leadership:
 			l.stepDown()
@@ -106,36 +139,98 @@ func (l *loop) run() {
 			}
 		case cmd := <-l.mailbox:
 			l.handle(cmd)
+		case <-l.tick:
+			l.alarmAt = time.Time{}
+			l.handleDue()
 		case <-l.c.dead:
 			return
 		}
 	}
 }
 
+// arm sets the alarm to when something is due next.
+func (l *loop) arm() {
+	if l.speculative == nil {
+		l.disarm()
+		return
+	}
+	now := l.c.now()
+	due := decide.NextDue(l.env(now), l.live)
+	if !l.alarmAt.IsZero() && !due.Before(l.alarmAt) {
+		return // Heartbeats put it off all the time; an alarm that comes early only looks again.
+	}
+	l.disarm()
+	l.alarmAt = due
+	l.alarm = l.c.cfg.Clock.AfterFunc(max(due.Sub(now), 0), func() {
+		select {
+		case l.tick <- struct{}{}:
+		default:
+		}
+	})
+}
+
+func (l *loop) disarm() {
+	if l.alarm != nil {
+		l.alarm.Stop()
+	}
+	l.alarm, l.alarmAt = nil, time.Time{}
+}
+
+// handleDue decides on what is due by the clock. The requests that wait go first: a heartbeat among them
+// may show that a broker is alive.
+func (l *loop) handleDue() {
+	for range len(l.mailbox) {
+		select {
+		case cmd := <-l.mailbox:
+			l.handle(cmd)
+		default:
+		}
+	}
+	if l.speculative == nil {
+		return
+	}
+	if d := decide.Tick(l.env(l.c.now()), l.live); len(d.Records) > 0 {
+		l.submit(nil, &d)
+	}
+}
+
+// env is what a decision depends on. Requires: this node is the active controller.
+func (l *loop) env(now time.Time) *decide.Env {
+	return &decide.Env{
+		Image: l.speculative, NodeID: l.c.cfg.NodeID, Now: now, Rand: l.c.cfg.Rand, Settings: l.c.cfg.Settings,
+		Live: l.live, Incarnation: l.c.incarnation,
+	}
+}
+
 // lead makes this node the active controller: it waits until everything that earlier leaders
 // committed is in the image, and bootstraps a new cluster.
 func (l *loop) lead() {
-	r := l.c.raft
-	if err := r.Barrier(0).Error(); err != nil {
+	term, err := l.c.raft.Load().barrier()
+	if err != nil {
 		l.c.logger.Info("lost the metadata quorum's leadership at once", "error", err)
 		return
 	}
-	l.term = r.CurrentTerm()
-	l.speculative = l.c.Image()
+	l.term = term
+	l.speculative = l.c.fsm.state.Load() // Has all that was committed before; newer only if this leadership is over.
 	if l.speculative.ClusterID() == "" {
-		records := bootstrapRecords(l.c.cfg)
+		records := bootstrapRecords(l.c.cfg, l.c.foundedID)
 		if err := l.propose(records); err != nil {
 			l.stepDown()
 			return
 		}
 		l.c.logger.Info("bootstrapped a new cluster", "clusterId", l.speculative.ClusterID())
 	}
-	l.c.publisher.load()
-	if !l.c.publisher.wait(l.speculative.Offset()) {
+	l.live = decide.NewLiveness(l.speculative, l.c.cfg.Settings, l.c.now())
+	if !l.c.markReady(l.speculative.Offset()) {
 		l.stepDown()
 		return
 	}
-	l.readyOnce.Do(func() { close(l.ready) })
+	if peers := l.c.raft.Load().peers; peers != nil {
+		peers.forget()
+	}
+	l.c.active.set(term)
+	l.c.commits.tell(l.c.raft.Load().CommitIndex(), term)
+	l.c.logger.Debug("active controller", "term", term)
 }
 
 // propose replicates records and waits for their commit.
@@ -145,7 +240,7 @@ func (l *loop) propose(records []metadata.Record) error {
 		l.c.fail(err)
 		return err
 	}
-	f := l.c.raft.Apply(appendEntry(nil, records), 0)
+	f := l.c.raft.Load().Apply(appendEntry(nil, l.term, l.speculative.Offset(), records), 0)
 	if err := f.Error(); err != nil {
 		return err
 	}
@@ -157,34 +252,43 @@ func (l *loop) propose(records []metadata.Record) error {
 }
 
 // stepDown drops the speculative image. Decisions in flight fail through their futures.
-func (l *loop) stepDown() { l.speculative = nil }
+func (l *loop) stepDown() {
+	l.speculative, l.live = nil, nil
+	l.c.active.clear()
+	l.c.observers.disconnect()
+}
 
 // handle decides on one request and sends its records to raft.
 func (l *loop) handle(cmd *command) {
 	if l.speculative == nil {
-		cmd.done <- result{err: kerror.New(kerr.NotController, "")}
+		cmd.done <- result{err: kerror.Wrap(kerr.NotController, ErrNotTaken)}
 		return
 	}
-	env := &decide.Env{
-		Image: l.speculative, NodeID: l.c.cfg.NodeID, Now: l.c.now(), Rand: l.c.cfg.Rand,
-		Settings: l.c.cfg.Settings, Quorum: l.c.quorum(l.term),
+	env := l.env(l.c.now())
+	if _, ok := cmd.req.(*kmsg.DescribeQuorumRequest); ok {
+		env.Quorum = l.c.quorum(l.term)
 	}
 	d, err := decide.Decide(env, cmd.req)
 	if err != nil {
 		cmd.done <- result{err: err}
 		return
 	}
-	out := decision{cmd: cmd, resp: d.Response, term: l.term}
-	if len(d.Records) > 0 {
-		next, _, err := l.speculative.Apply(int32(l.term), d.Records)
+	l.submit(cmd, &d)
+}
+
+// submit sends a decision's records to raft and the rest to the completer; cmd is nil where nobody asked.
+func (l *loop) submit(cmd *command, d *decide.Decision) {
+	out := decision{cmd: cmd, resp: d.Response, term: l.term, offset: l.speculative.Offset()}
+	for batch := range d.Batches() {
+		next, _, err := l.speculative.Apply(int32(l.term), batch)
 		if err != nil {
 			// A decision that can't be replayed must not reach the log.
-			l.c.logger.Error("refused a decision", "api", kmsg.NameForKey(cmd.req.Key()), "error", err)
-			cmd.done <- result{err: kerror.Wrap(kerr.UnknownServerError, err)}
-			return
+			l.c.logger.Error("refused a decision", "cause", out.cause(), "error", err)
+			out.err = kerror.Wrap(kerr.UnknownServerError, err)
+			break
 		}
-		l.speculative = next
-		out.future = l.c.raft.Apply(appendEntry(nil, d.Records), 0)
+		out.futures = append(out.futures, l.c.raft.Load().Apply(appendEntry(nil, l.term, out.offset, batch), 0))
+		l.speculative, out.offset = next, next.Offset()
 	}
 	l.inFlight <- out
 }
@@ -197,11 +301,15 @@ func (l *loop) complete() {
 		switch {
 		case d.term == failed:
 			err = raft.ErrLeadershipLost
-		case d.future != nil:
-			err = l.await(d.future)
+		default:
+			for _, f := range d.futures {
+				if err = l.await(f); err != nil {
+					break
+				}
+			}
 		}
 		if err == nil {
-			d.cmd.done <- result{resp: d.resp}
+			d.answer(result{resp: d.resp, offset: d.offset, err: d.err})
 			continue
 		}
 		if failed != d.term {
@@ -211,7 +319,7 @@ func (l *loop) complete() {
 			default:
 			}
 		}
-		d.cmd.done <- result{err: kerror.Wrap(kerr.NotController, err)}
+		d.answer(result{err: kerror.Wrap(kerr.NotController, err)})
 	}
 }
 
@@ -226,8 +334,7 @@ func (l *loop) await(f raft.ApplyFuture) error {
 	case error:
 		return r
 	case int64:
-		l.c.publisher.load()
-		if !l.c.publisher.wait(r) {
+		if !l.c.publisher.wait(r, nil) {
 			return errNotPublished
 		}
 	}

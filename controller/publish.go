@@ -21,8 +21,8 @@ type publisher struct {
 
 	mu struct {
 		sync.Mutex
-		// moved is broadcast when offset changes or the publisher stops.
-		moved *sync.Cond
+		// moved is closed and replaced when offset changes or the publisher stops.
+		moved chan struct{}
 		// offset is that of the last image that all subscribers have seen; -1 before.
 		offset int64
 		ended  bool
@@ -35,7 +35,7 @@ func newPublisher() *publisher {
 		stopped: make(chan struct{}),
 		done:    make(chan struct{}),
 	}
-	p.mu.moved = sync.NewCond(&p.mu)
+	p.mu.moved = make(chan struct{})
 	p.mu.offset = -1
 	return p
 }
@@ -50,7 +50,7 @@ func (p *publisher) stop() {
 	<-p.done
 }
 
-// publish hands over a change; called by raft's state machine goroutine only.
+// publish hands over a change; the caller keeps changes in order.
 func (p *publisher) publish(d *image.Delta) {
 	select {
 	case p.queue <- d:
@@ -62,24 +62,36 @@ func (p *publisher) publish(d *image.Delta) {
 // change.
 func (p *publisher) load() { p.publish(nil) }
 
-// wait returns true once all subscribers have seen the image at offset, false if that won't happen.
-func (p *publisher) wait(offset int64) bool {
+// wait returns true once all subscribers have seen the image at offset, false if that won't happen or giveUp is
+// closed before; giveUp may be nil.
+func (p *publisher) wait(offset int64, giveUp <-chan struct{}) bool {
+	for {
+		p.mu.Lock()
+		seen, ended, moved := p.mu.offset, p.mu.ended, p.mu.moved
+		p.mu.Unlock()
+		if seen >= offset || ended {
+			return seen >= offset
+		}
+		select {
+		case <-moved:
+		case <-giveUp:
+			return false
+		}
+	}
+}
+
+// change edits what waiters look at.
+func (p *publisher) change(edit func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for p.mu.offset < offset && !p.mu.ended {
-		p.mu.moved.Wait()
-	}
-	return p.mu.offset >= offset
+	edit()
+	close(p.mu.moved)
+	p.mu.moved = make(chan struct{})
 }
 
 func (p *publisher) run() {
 	defer close(p.done)
-	defer func() {
-		p.mu.Lock()
-		p.mu.ended = true
-		p.mu.Unlock()
-		p.mu.moved.Broadcast()
-	}()
+	defer p.change(func() { p.mu.ended = true })
 	loaded, latest := false, image.Empty()
 	for {
 		select {
@@ -105,8 +117,5 @@ func (p *publisher) deliver(d *image.Delta) {
 	for _, s := range p.subscribers {
 		s(d.Old, d.New, d)
 	}
-	p.mu.Lock()
-	p.mu.offset = d.New.Offset()
-	p.mu.Unlock()
-	p.mu.moved.Broadcast()
+	p.change(func() { p.mu.offset = d.New.Offset() })
 }

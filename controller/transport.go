@@ -6,10 +6,6 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// TransportFactory makes the transport of this node, which raft closes at shutdown if it can be
-// closed.
-type TransportFactory func(self raft.ServerID) (raft.Transport, error)
-
 // selfElector is a transport that can tell its own node to stand for election now.
 type selfElector interface{ electSelf() error }
 
@@ -22,8 +18,8 @@ type loopback struct {
 // loopbackTimeout bounds a message to oneself.
 const loopbackTimeout = 5 * time.Second
 
-// LoopbackTransport is the transport of a node that is the only voter.
-func LoopbackTransport(self raft.ServerID) (raft.Transport, error) {
+// newLoopback is the transport of a node that is the only voter for good.
+func newLoopback(self raft.ServerID) (raft.Transport, error) {
 	addr, t := raft.NewInmemTransportWithTimeout(raft.ServerAddress(self), loopbackTimeout)
 	t.Connect(addr, t)
 	return &loopback{InmemTransport: t, self: self}, nil

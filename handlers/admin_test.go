@@ -177,14 +177,6 @@ func TestDescribeConfigsResources(t *testing.T) {
 	}
 }
 
-// levelConfigs are settings with a log level.
-type levelConfigs struct {
-	Configs
-	level slog.LevelVar
-}
-
-func (c *levelConfigs) SetLogLevel(l slog.Level) { c.level.Set(l) }
-
 // alteration is one resource of an IncrementalAlterConfigs request: key=value, -key, +key=value.
 func alteration(kind int8, name string, ops ...string) kmsg.IncrementalAlterConfigsRequestResource {
 	res := kmsg.NewIncrementalAlterConfigsRequestResource()
@@ -210,10 +202,9 @@ func alteration(kind int8, name string, ops ...string) kmsg.IncrementalAlterConf
 // TestAlterLogLevels changes the level of the broker's logger (KIP-412) and refuses as Kafka does.
 func TestAlterLogLevels(t *testing.T) {
 	b, c := newAdminBroker(t, nil)
-	configs := &levelConfigs{Configs: b.configs}
 	d := *b.h.deps
-	d.Configs = configs
-	d.Logger = slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: &configs.level}))
+	d.LogLevel = &slog.LevelVar{}
+	d.Logger = slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: d.LogLevel}))
 	b.h = New(d)
 	for _, tc := range []struct{ broker, op, want string }{
 		{"1", "root=DEBUG", "0"},
@@ -239,7 +230,7 @@ func TestAlterLogLevels(t *testing.T) {
 		}
 	}
 	if !d.Logger.Enabled(context.Background(), slog.LevelDebug) || *d.describeLoggers()[0].Value != "DEBUG" {
-		t.Errorf("level is %v", configs.level.Level())
+		t.Errorf("level is %v", d.LogLevel.Level())
 	}
 	if len(c.requests) != 0 {
 		t.Error("log levels reached the controller")

@@ -77,11 +77,12 @@ func (d *Deps) alterLoggers(broker string, ops []kmsg.IncrementalAlterConfigsReq
 	if validateOnly || len(levels) == 0 {
 		return nil
 	}
-	setter, ok := d.Configs.(LogLevelSetter)
-	if !ok {
+	if d.LogLevel == nil {
 		return kerror.New(kerr.InvalidConfig, "The log level of this broker is fixed.")
 	}
-	setter.SetLogLevel(levels[len(levels)-1])
+	level := levels[len(levels)-1]
+	d.LogLevel.Set(level)
+	d.Logger.Warn("the log level was changed", "level", level)
 	return nil
 }
 

@@ -22,6 +22,8 @@ type Deps struct {
 	Replicas   Replicas
 	Groups     Groups
 	Configs    Configs
+	// LogLevel is the level of Logger; nil if it is fixed.
+	LogLevel *slog.LevelVar
 	// Random yields random bits, for fetch session ids.
 	Random func() uint64
 

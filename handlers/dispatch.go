@@ -35,9 +35,9 @@ type APIStats struct {
 }
 
 // New returns the dispatcher of the APIs in the table. It takes deps.
-func New(deps Deps) *Dispatcher {
-	d := &deps
-	table := apis()
+func New(deps Deps) *Dispatcher { return newDispatcher(&deps, apis()) }
+
+func newDispatcher(d *Deps, table []api) *Dispatcher {
 	d.fetchSessions = newFetchSessions(d.Random)
 	d.producerIDs = newProducerIDs(d)
 	d.apiVersions = newAPIVersionsTable(table)

@@ -3,8 +3,10 @@ package handlers
 import (
 	"context"
 	"errors"
+	"strings"
 	"time"
 
+	"github.com/ottla/ottla/controller"
 	"github.com/ottla/ottla/internal/kerror"
 	"github.com/ottla/ottla/wire"
 	"github.com/twmb/franz-go/pkg/kerr"
@@ -25,6 +27,14 @@ func (d *Deps) forward(r *wire.Request, timeoutMs int32, failed func(err error) 
 	r.Reply(resp)
 }
 
+// clientOf is who a request is made for, as the active controller is told.
+func clientOf(s *wire.Session) *controller.Client {
+	kind, name, _ := strings.Cut(s.Principal, ":")
+	return &controller.Client{
+		Principal: wire.AppendPrincipal(nil, wire.Principal{Type: kind, Name: name}), Address: s.ClientAddr.Addr().Unmap(),
+	}
+}
+
 // askController runs req on the controller; it ends early when the client's connection does. A client
 // that allows no time gets REQUEST_TIMED_OUT and no change, as from Kafka.
 func (d *Deps) askController(r *wire.Request, req kmsg.Request, timeoutMs int32) (kmsg.Response, error) {
@@ -38,7 +48,7 @@ func (d *Deps) askController(r *wire.Request, req kmsg.Request, timeoutMs int32)
 	ctx, cancel := context.WithTimeout(context.Background(), min(timeout, maxForward))
 	defer cancel()
 	r.OnClose(cancel)
-	resp, err := d.Controller.Handle(ctx, req)
+	resp, err := d.Controller.Handle(controller.WithClient(ctx, clientOf(r.Session)), req)
 	if errors.Is(err, context.DeadlineExceeded) {
 		err = kerror.Wrap(kerr.RequestTimedOut, err)
 	}

@@ -41,6 +41,8 @@ func apis() []api {
 		{kmsg.DescribeClientQuotas, 0, 1, handleDescribeClientQuotas},
 		{kmsg.DescribeUserSCRAMCredentials, 0, 0, handleDescribeUserSCRAMCredentials},
 		{kmsg.DescribeQuorum, 0, 2, handleDescribeQuorum},
+		{kmsg.AddRaftVoter, 0, 1, handleAddRaftVoter},
+		{kmsg.RemoveRaftVoter, 0, 0, handleRemoveRaftVoter},
 		{kmsg.DescribeCluster, 0, 2, handleDescribeCluster},
 		{kmsg.ListConfigResources, 0, 1, handleListConfigResources},
 		{kmsg.DescribeTopicPartitions, 0, 0, handleDescribeTopicPartitions},
@@ -57,5 +59,7 @@ func apis() []api {
 		{kmsg.ListGroups, 0, 5, handleListGroups},
 		{kmsg.DeleteGroups, 0, 3, handleDeleteGroups},
 		{kmsg.OffsetDelete, 0, 0, handleOffsetDelete},
+		{kmsg.UnregisterBroker, 0, 0, handleUnregisterBroker},
+		{kmsg.UpdateFeatures, 0, 2, handleUpdateFeatures},
 	}
 }

@@ -28,6 +28,8 @@ type ClientConfig struct {
 	MaxResponseBytes int
 	// TLS is set to talk TLS.
 	TLS *tls.Config
+	// Dial connects; nil means TCP.
+	Dial func(ctx context.Context, address string) (net.Conn, error)
 }
 
 var (
@@ -72,8 +74,10 @@ func Dial(ctx context.Context, cfg ClientConfig) (*Client, error) {
 	setDefault(&cfg.MaxResponseBytes, 100<<20)
 	ctx, cancel := withTimeout(ctx, cfg.Clock, cfg.Timeout)
 	defer cancel()
-	var d net.Dialer
-	conn, err := d.DialContext(ctx, "tcp", cfg.Address)
+	if cfg.Dial == nil {
+		cfg.Dial = dialTCP
+	}
+	conn, err := cfg.Dial(ctx, cfg.Address)
 	if err != nil {
 		return nil, err
 	}
@@ -87,6 +91,11 @@ func Dial(ctx context.Context, cfg ClientConfig) (*Client, error) {
 	c := &Client{cfg: cfg, conn: conn, done: make(chan struct{}), pending: map[int32]*call{}}
 	go c.read()
 	return c, nil
+}
+
+func dialTCP(ctx context.Context, address string) (net.Conn, error) {
+	var d net.Dialer
+	return d.DialContext(ctx, "tcp", address)
 }
 
 // withTimeout ends a context that has no deadline after d.

@@ -4,6 +4,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"log/slog"
+	"net"
 	"net/netip"
 	"time"
 
@@ -99,6 +100,8 @@ type Config struct {
 	Clock    clock.Clock
 	// Loops is the number of event loops (num.network.threads); 0 means one a processor.
 	Loops int
+	// Listen opens the socket of a listener; nil means TCP. What isn't TCP is served without event loops.
+	Listen func(address string) (net.Listener, error)
 }
 
 func (c Config) withDefaults() (Config, error) {

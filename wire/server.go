@@ -74,7 +74,7 @@ func NewServer(cfg Config) (*Server, error) {
 func (s *Server) Start() ([]Bound, error) {
 	var bounds []Bound
 	for i, ln := range s.cfg.Listeners {
-		nl, err := listen(ln.Address, s.cfg.Limits.ReceiveBufferBytes, s.cfg.Limits.ListenBacklog)
+		nl, err := s.listen(ln.Address)
 		if err != nil {
 			s.closeListeners()
 			return nil, fmt.Errorf("listener %s: %w", ln.Name, err)
@@ -98,6 +98,14 @@ func (s *Server) Start() ([]Bound, error) {
 	return bounds, nil
 }
 
+// listen opens the socket of a listener.
+func (s *Server) listen(address string) (net.Listener, error) {
+	if s.cfg.Listen != nil {
+		return s.cfg.Listen(address)
+	}
+	return listen(address, s.cfg.Limits.ReceiveBufferBytes, s.cfg.Limits.ListenBacklog)
+}
+
 // usesLoops says whether a listener's sockets are polled by event loops.
 func (ln *boundListener) usesLoops() bool {
 	switch ln.Transport {
@@ -106,7 +114,8 @@ func (ln *boundListener) usesLoops() bool {
 	case TransportStd:
 		return false
 	}
-	return haveLoops && ln.TLS == nil && ln.Divert == nil
+	_, tcp := ln.socket.(*net.TCPListener)
+	return haveLoops && tcp && ln.TLS == nil && ln.Divert == nil
 }
 
 func (s *Server) closeListeners() {

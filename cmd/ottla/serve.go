@@ -20,11 +20,13 @@ import (
 type serveCommand struct {
 	Config   string   `short:"c" type:"existingfile" placeholder:"FILE" help:"Kafka's server.properties."`
 	Override []string `short:"o" name:"override" placeholder:"KEY=VALUE" sep:"none" help:"Set a configuration key; repeatable."`
+	Metrics  string   `env:"OTTLA_METRICS_ADDRESS" placeholder:"HOST:PORT" help:"Serve /metrics for Prometheus over HTTP on this address."`
 }
 
 // Run runs a node until SIGTERM or SIGINT.
 func (c *serveCommand) Run() error {
-	logger := newLogger(os.Stderr, os.Getenv("OTTLA_LOG_FORMAT"))
+	level := &slog.LevelVar{}
+	logger := newLogger(os.Stderr, os.Getenv("OTTLA_LOG_FORMAT"), level)
 	settings, warnings, err := c.settings(os.Environ())
 	if err != nil {
 		return err
@@ -39,7 +41,7 @@ func (c *serveCommand) Run() error {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
 	return server.Run(ctx, settings, server.Environment{
-		FS: vfs.OS{}, Clock: clock.System{}, Hostname: hostname,
+		FS: vfs.OS{}, Clock: clock.System{}, Hostname: hostname, LogLevel: level, MetricsAddress: c.Metrics,
 		Rand: rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64())),
 	}, logger)
 }
@@ -81,10 +83,11 @@ func (c *serveCommand) settings(environ []string) (*config.Broker, []string, err
 	return config.Load(static)
 }
 
-// newLogger logs as text, or as JSON for format "json".
-func newLogger(w io.Writer, format string) *slog.Logger {
+// newLogger logs as text, or as JSON for format "json", what is at least at level.
+func newLogger(w io.Writer, format string, level slog.Leveler) *slog.Logger {
+	options := &slog.HandlerOptions{Level: level}
 	if format == "json" {
-		return slog.New(slog.NewJSONHandler(w, nil))
+		return slog.New(slog.NewJSONHandler(w, options))
 	}
-	return slog.New(slog.NewTextHandler(w, nil))
+	return slog.New(slog.NewTextHandler(w, options))
 }

@@ -40,16 +40,6 @@ type Env struct {
 	Incarnation image.ID
 }
 
-// Quorum is what the active controller knows of the metadata quorum.
-type Quorum struct {
-	LeaderID    int32
-	LeaderEpoch int32
-	// HighWatermark is the offset after the last committed record.
-	HighWatermark int64
-	DirectoryID   image.ID
-	Endpoint      image.Endpoint
-}
-
 // Decision is the outcome of a request. Without records nothing changes.
 type Decision struct {
 	// Records are applied together or not at all, unless Divisible.
@@ -107,6 +97,8 @@ func Decide(env *Env, req kmsg.Request) (Decision, error) {
 		return updateFeatures(env, r), nil
 	case *kmsg.UnregisterBrokerRequest:
 		return unregisterBroker(env, r), nil
+	case *kmsg.ControllerRegistrationRequest:
+		return registerController(env, r), nil
 	case *kmsg.DescribeQuorumRequest:
 		return describeQuorum(env, r), nil
 	}

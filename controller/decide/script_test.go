@@ -110,7 +110,7 @@ func (s *script) decide(req kmsg.Request, show func(kmsg.Response)) {
 func (s *script) env() *Env {
 	return &Env{
 		Image: s.image, NodeID: testNode, Now: s.now, Rand: s.rng, Settings: s.settings, Live: s.live, Incarnation: image.ID{200},
-		Quorum: Quorum{LeaderID: testNode, LeaderEpoch: 3, HighWatermark: s.image.Offset() + 1},
+		Quorum: Quorum{LeaderID: testNode, LeaderEpoch: 3, HighWatermark: s.image.Offset() + 1, Voters: []QuorumReplica{{ID: testNode}}},
 	}
 }
 

@@ -118,6 +118,23 @@ func (m *Image) LiveBrokers() int {
 // Controllers are the registered controllers in order of their ids. Borrowed: not to be changed.
 func (m *Image) Controllers() []*Controller { return m.controllers }
 
+// Controller returns a registered controller, nil if there is none with that id.
+func (m *Image) Controller(id int32) *Controller {
+	if i, ok := findByID(m.controllers, id, controllerID); ok {
+		return m.controllers[i]
+	}
+	return nil
+}
+
+// ControllerListeners is where a registered controller is reached, by the names of its listeners. Borrowed:
+// not to be changed.
+func (m *Image) ControllerListeners(id int32) []Endpoint {
+	if c := m.Controller(id); c != nil {
+		return c.Listeners
+	}
+	return nil
+}
+
 // ProducerIDs tells which producer ids are given out next.
 func (m *Image) ProducerIDs() ProducerIDs { return m.producerIDs }
 

@@ -20,11 +20,12 @@ type Broker struct {
 	// MetadataLogDir is metadata.log.dir, else the first of LogDirs.
 	MetadataLogDir string
 
-	Network Network
-	Topics  Topics
-	Logs    Logs
-	Groups  Groups
-	Offsets Offsets
+	Network     Network
+	Replication Replication
+	Topics      Topics
+	Logs        Logs
+	Groups      Groups
+	Offsets     Offsets
 }
 
 // Roles is what this node does.
@@ -40,6 +41,10 @@ type Quorum struct {
 	ElectionTimeoutMs, FetchTimeoutMs, RequestTimeoutMs int64
 	// BrokerHeartbeatIntervalMs and BrokerSessionTimeoutMs are how a broker proves to be alive.
 	BrokerHeartbeatIntervalMs, BrokerSessionTimeoutMs int64
+	// InitialRegistrationTimeoutMs is how long a starting broker tries to register.
+	InitialRegistrationTimeoutMs int64
+	// ControlledShutdown is controlled.shutdown.enable.
+	ControlledShutdown bool
 }
 
 // Network is the limits of connections and requests.
@@ -66,9 +71,20 @@ type Network struct {
 	FetchSessionCacheSlots     int32
 	RequestPartitionSizeLimit  int32
 	MaxRequestTimeoutMs        int32
-	ReplicationFetchMaxWaitMs  int32
-	ReplicationLagTimeMaxMs    int64
 	ProducerPurgatoryThreshold int32
+}
+
+// Replication is how this broker leads followers and follows leaders.
+type Replication struct {
+	Fetchers                                            int32
+	FetchMinBytes, FetchMaxBytes, FetchResponseMaxBytes int32
+	FetchWaitMaxMs, FetchBackoffMs                      int64
+	LagTimeMaxMs                                        int64
+	SocketTimeoutMs                                     int64
+	// SelectorClass is replica.selector.class; empty where consumers read from leaders.
+	SelectorClass string
+	// LeaderThrottledRate and FollowerThrottledRate bound throttled replicas, in bytes a second.
+	LeaderThrottledRate, FollowerThrottledRate int64
 }
 
 // Topics is how topics come to be.
@@ -157,9 +173,20 @@ func newBroker(l Layers, e Endpoints) *Broker {
 		FetchSessionCacheSlots:     i32("max.incremental.fetch.session.cache.slots"),
 		RequestPartitionSizeLimit:  i32("max.request.partition.size.limit"),
 		MaxRequestTimeoutMs:        i32("request.timeout.ms"),
-		ReplicationFetchMaxWaitMs:  i32("replica.fetch.wait.max.ms"),
-		ReplicationLagTimeMaxMs:    l.Int("replica.lag.time.max.ms"),
 		ProducerPurgatoryThreshold: i32("producer.purgatory.purge.interval.requests"),
+	}
+	b.Replication = Replication{
+		Fetchers:              i32("num.replica.fetchers"),
+		FetchMinBytes:         i32("replica.fetch.min.bytes"),
+		FetchMaxBytes:         i32("replica.fetch.max.bytes"),
+		FetchResponseMaxBytes: i32("replica.fetch.response.max.bytes"),
+		FetchWaitMaxMs:        l.Int("replica.fetch.wait.max.ms"),
+		FetchBackoffMs:        l.Int("replica.fetch.backoff.ms"),
+		LagTimeMaxMs:          l.Int("replica.lag.time.max.ms"),
+		SocketTimeoutMs:       l.Int("replica.socket.timeout.ms"),
+		SelectorClass:         l.Text("replica.selector.class"),
+		LeaderThrottledRate:   l.dynamicRate("leader.replication.throttled.rate"),
+		FollowerThrottledRate: l.dynamicRate("follower.replication.throttled.rate"),
 	}
 	b.Topics = Topics{
 		AutoCreate:               l.Bool("auto.create.topics.enable"),

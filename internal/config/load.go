@@ -120,6 +120,9 @@ func quorum(l *Layers) Quorum {
 		RequestTimeoutMs:          l.Int("controller.quorum.request.timeout.ms"),
 		BrokerHeartbeatIntervalMs: l.Int("broker.heartbeat.interval.ms"),
 		BrokerSessionTimeoutMs:    l.Int("broker.session.timeout.ms"),
+
+		InitialRegistrationTimeoutMs: l.Int("initial.broker.registration.timeout.ms"),
+		ControlledShutdown:           l.Bool("controlled.shutdown.enable"),
 	}
 	keys := BrokerKeys()
 	// Both were parsed by their validators; an error can't happen here.

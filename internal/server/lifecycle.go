@@ -2,41 +2,76 @@ package server
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"sync"
 	"time"
 
 	"github.com/ottla/ottla/controller/image"
-	"github.com/ottla/ottla/internal/clock"
 	"github.com/ottla/ottla/internal/config"
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// lifecycle is this broker's registration with the controller: it keeps it alive by heartbeats and
-// gives leadership up at the end.
+// lifecycle is this broker's registration with the active controller: it keeps it alive by heartbeats
+// and gives leadership up at the end. One goroutine sends the heartbeats.
 type lifecycle struct {
-	server   *Server
-	nodeID   int32
-	epoch    int64
-	interval time.Duration
+	server    *Server
+	nodeID    int32
+	epoch     int64
+	interval  time.Duration
+	timeout   time.Duration
+	handsOver bool
 
-	mu      sync.Mutex
-	timer   clock.Timer   // guarded by mu
-	stopped bool          // guarded by mu
-	beating chan struct{} // non-nil while a heartbeat runs; guarded by mu
+	cancel context.CancelFunc
+	done   chan struct{}
 }
 
-// registrationTimeout bounds the registration with a controller that is there.
-const registrationTimeout = 30 * time.Second
+const (
+	// minRetry and maxRetry are the pauses between attempts to reach a controller.
+	minRetry = 20 * time.Millisecond
+	maxRetry = time.Second
+	// controllerSilence is how long a stopping broker waits for a controller that doesn't answer: the last
+	// nodes of a cluster that is being stopped have none.
+	controllerSilence = 5 * time.Second
+)
 
-// register makes this broker known and unfenced.
+// register makes this broker known and unfenced, and starts its heartbeats. It tries again, for
+// initial.broker.registration.timeout.ms, where a controller may come or change its mind.
 func (s *Server) register(ctx context.Context, b *config.Broker, endpoints []image.Endpoint) (*lifecycle, error) {
-	ctx, cancel := context.WithTimeout(ctx, registrationTimeout)
+	ctx, cancel := context.WithTimeoutCause(ctx, milliseconds(b.Quorum.InitialRegistrationTimeoutMs),
+		errors.New("initial.broker.registration.timeout.ms has passed"))
 	defer cancel()
+	l := &lifecycle{
+		server: s, nodeID: b.NodeID, interval: milliseconds(b.Quorum.BrokerHeartbeatIntervalMs),
+		timeout: milliseconds(b.Quorum.RequestTimeoutMs), handsOver: b.Quorum.ControlledShutdown, done: make(chan struct{}),
+	}
+	err := s.persist(ctx, "registration", func(ctx context.Context) (bool, error) {
+		err := l.register(ctx, s.registration(b, endpoints))
+		return err == nil, err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("register this broker: %w", err)
+	}
+	// Followers and leaders must know the epoch before this broker leads or follows anything.
+	s.replicas.SetBrokerEpoch(l.epoch)
+	err = s.persist(ctx, "unfencing", func(ctx context.Context) (bool, error) {
+		r, err := l.heartbeat(ctx, false)
+		return err == nil && !r.IsFenced, err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("unfence this broker: %w", err)
+	}
+	beating, stop := context.WithCancel(context.WithoutCancel(ctx))
+	l.cancel = stop
+	go l.run(beating)
+	return l, nil
+}
+
+// registration is the request of this start of the broker.
+func (s *Server) registration(b *config.Broker, endpoints []image.Endpoint) *kmsg.BrokerRegistrationRequest {
 	req := kmsg.NewPtrBrokerRegistrationRequest()
 	req.Version = req.MaxVersion()
-	req.BrokerID, req.ClusterID, req.IncarnationID, req.Rack = b.NodeID, s.ClusterID(), s.newUUID(), b.Rack
+	req.BrokerID, req.ClusterID, req.IncarnationID, req.Rack = b.NodeID, s.ClusterID(), s.controller.Incarnation(), b.Rack
 	for _, e := range endpoints {
 		l := kmsg.NewBrokerRegistrationRequestListener()
 		l.Name, l.Host, l.Port, l.SecurityProtocol = e.Name, e.Host, e.Port, e.SecurityProtocol
@@ -53,32 +88,78 @@ func (s *Server) register(ctx context.Context, b *config.Broker, endpoints []ima
 		}
 	}
 	req.PreviousBrokerEpoch = s.logs.CleanShutdownEpoch()
-	resp, err := s.controller.Handle(ctx, req)
+	return req
+}
+
+func (l *lifecycle) register(ctx context.Context, req *kmsg.BrokerRegistrationRequest) error {
+	ctx, cancel := context.WithTimeout(ctx, l.timeout)
+	defer cancel()
+	resp, err := l.server.controller.Handle(ctx, req)
 	if err != nil {
-		return nil, fmt.Errorf("register this broker: %w", err)
+		return err
 	}
 	r := resp.(*kmsg.BrokerRegistrationResponse)
-	if err := kerr.ErrorForCode(r.ErrorCode); err != nil {
-		return nil, fmt.Errorf("register this broker: %w", err)
+	l.epoch = r.BrokerEpoch
+	return kerr.ErrorForCode(r.ErrorCode)
+}
+
+// persist repeats an attempt until it is done, fails for good, or ctx ends. The first failure of each kind
+// is logged.
+func (s *Server) persist(ctx context.Context, what string, attempt func(context.Context) (done bool, err error)) error {
+	logged := map[string]bool{}
+	for pause := minRetry; ; pause = min(2*pause, maxRetry) {
+		done, err := attempt(ctx)
+		if done {
+			return nil
+		}
+		if err != nil && hopeless(err) {
+			return err
+		}
+		if err != nil && ctx.Err() == nil && !logged[err.Error()] {
+			logged[err.Error()] = true
+			s.logger.Info("the controller refuses or can't be reached, trying again", "request", what, "error", err)
+		}
+		if !s.sleep(ctx, pause) {
+			return errors.Join(context.Cause(ctx), err)
+		}
 	}
-	l := &lifecycle{
-		server: s, nodeID: b.NodeID, epoch: r.BrokerEpoch,
-		interval: milliseconds(b.Quorum.BrokerHeartbeatIntervalMs),
+}
+
+// hopeless tells that a controller will say the same again.
+func hopeless(err error) bool {
+	for _, e := range []error{kerr.InconsistentClusterID, kerr.UnsupportedVersion, kerr.InvalidRegistration, kerr.InvalidRequest, kerr.BrokerIDNotRegistered} {
+		if errors.Is(err, e) {
+			return true
+		}
 	}
-	if _, err := l.heartbeat(ctx, false); err != nil {
-		return nil, fmt.Errorf("unfence this broker: %w", err)
+	return false
+}
+
+// sleep waits for d; it reports false if ctx ended first.
+func (s *Server) sleep(ctx context.Context, d time.Duration) bool {
+	woken := make(chan struct{})
+	t := s.env.Clock.AfterFunc(d, func() { close(woken) })
+	defer t.Stop()
+	select {
+	case <-woken:
+		return true
+	case <-ctx.Done():
+		return false
 	}
-	l.mu.Lock()
-	l.timer = s.env.Clock.AfterFunc(l.interval, l.beat)
-	l.mu.Unlock()
-	return l, nil
 }
 
 func (l *lifecycle) heartbeat(ctx context.Context, wantShutdown bool) (*kmsg.BrokerHeartbeatResponse, error) {
+	ctx, cancel := context.WithTimeout(ctx, l.timeout)
+	defer cancel()
 	req := kmsg.NewPtrBrokerHeartbeatRequest()
 	req.Version = req.MaxVersion()
 	req.BrokerID, req.BrokerEpoch, req.WantShutdown = l.nodeID, l.epoch, wantShutdown
 	req.CurrentMetadataOffset = l.server.controller.Image().Offset()
+	for _, d := range l.server.logs.Dirs() {
+		if d.Err != nil && d.ID != ([16]byte{}) {
+			req.OfflineLogDirs = append(req.OfflineLogDirs, d.ID)
+		}
+	}
 	resp, err := l.server.controller.Handle(ctx, req)
 	if err != nil {
 		return nil, err
@@ -87,61 +168,58 @@ func (l *lifecycle) heartbeat(ctx context.Context, wantShutdown bool) (*kmsg.Bro
 	return r, kerr.ErrorForCode(r.ErrorCode)
 }
 
-// beat is one heartbeat of the timer.
-func (l *lifecycle) beat() {
-	l.mu.Lock()
-	if l.stopped {
-		l.mu.Unlock()
-		return
+// run sends heartbeats until ctx ends. A broker that was fenced, since it was silent for too long, beats
+// faster until it isn't.
+func (l *lifecycle) run(ctx context.Context) {
+	defer close(l.done)
+	logger := l.server.logger
+	failing, fenced := false, false
+	for pause := l.interval; l.server.sleep(ctx, pause); {
+		r, err := l.heartbeat(ctx, false)
+		switch {
+		case ctx.Err() != nil:
+			return
+		case err != nil:
+			if !failing {
+				logger.Warn("heartbeat to the controller failed, trying on", "error", err)
+			}
+			failing, pause = true, min(l.interval, maxRetry)
+			continue
+		case failing:
+			logger.Info("heartbeats reach the controller again")
+		}
+		failing, pause = false, l.interval
+		if r.IsFenced != fenced {
+			logger.Warn("the controller has changed its mind on this broker", "fenced", r.IsFenced)
+		}
+		if fenced = r.IsFenced; fenced {
+			pause = min(l.interval, maxRetry)
+		}
 	}
-	done := make(chan struct{})
-	l.beating = done
-	l.mu.Unlock()
-
-	ctx, cancel := context.WithTimeout(context.Background(), registrationTimeout)
-	if _, err := l.heartbeat(ctx, false); err != nil {
-		l.server.logger.Warn("heartbeat to the controller failed", "error", err)
-	}
-	cancel()
-
-	l.mu.Lock()
-	l.beating = nil
-	close(done)
-	if !l.stopped {
-		l.timer.Reset(l.interval)
-	}
-	l.mu.Unlock()
 }
 
-// shutdownPoll is how often a broker that shuts down asks whether it may go.
-const shutdownPoll = 50 * time.Millisecond
-
-// stop ends the heartbeats, asks the controller to move leadership away, and returns once it has.
+// stop ends the heartbeats and asks the controller to move leadership away, until it has or ctx ends.
 func (l *lifecycle) stop(ctx context.Context) error {
-	l.mu.Lock()
-	l.stopped = true
-	l.timer.Stop()
-	beating := l.beating
-	l.mu.Unlock()
-	if beating != nil {
-		select {
-		case <-beating:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
+	l.cancel()
+	<-l.done
+	if !l.handsOver {
+		return nil
 	}
-	for {
+	clock := l.server.env.Clock
+	heard := clock.Now()
+	for pause := minRetry; ; pause = min(2*pause, l.interval) {
 		r, err := l.heartbeat(ctx, true)
-		if err != nil || r.ShouldShutdown {
-			return err
+		switch {
+		case err == nil && r.ShouldShutdown:
+			return nil
+		case err == nil:
+			heard = clock.Now()
+		case errors.Is(err, kerr.StaleBrokerEpoch), clock.Now().Sub(heard) > controllerSilence:
+			l.server.logger.Warn("stopping without the controller's consent", "error", err)
+			return nil
 		}
-		again := make(chan struct{})
-		timer := l.server.env.Clock.AfterFunc(shutdownPoll, func() { close(again) })
-		select {
-		case <-again:
-		case <-ctx.Done():
-			timer.Stop()
-			return ctx.Err()
+		if !l.server.sleep(ctx, pause) {
+			return fmt.Errorf("leadership is not handed over: %w", errors.Join(context.Cause(ctx), err))
 		}
 	}
 }

@@ -33,6 +33,10 @@ type Environment struct {
 	Stores controller.StoreFactory
 	// Hostname is told to clients where no address is configured for a listener bound to all.
 	Hostname string
+	// LogLevel is the level of the logger, for kafka-configs to change (KIP-412); nil if it is fixed.
+	LogLevel *slog.LevelVar
+	// MetricsAddress is where /metrics is served over HTTP; empty means nowhere.
+	MetricsAddress string
 }
 
 // Server is a running node.
@@ -51,6 +55,7 @@ type Server struct {
 	groups     *service.Groups
 	controller *controller.Controller
 	lifecycle  *lifecycle
+	metrics    *metricsPage
 
 	// failedDirs counts the log directories that went offline; each does so once.
 	failedDirs atomic.Int32
@@ -100,6 +105,14 @@ func (s *Server) Addr(listener string) net.Addr {
 	return nil
 }
 
+// MetricsAddr is the address that /metrics is served on; nil if it isn't.
+func (s *Server) MetricsAddr() net.Addr {
+	if s.metrics == nil {
+		return nil
+	}
+	return s.metrics.listener.Addr()
+}
+
 // ClusterID is the id of the cluster that the node belongs to.
 func (s *Server) ClusterID() string { return s.controller.Image().ClusterID() }
 
@@ -114,6 +127,9 @@ func (s *Server) Close(ctx context.Context) error {
 	}
 	if s.lifecycle != nil {
 		note("controlled shutdown", s.lifecycle.stop(ctx))
+	}
+	if s.metrics != nil {
+		note("metrics", s.metrics.stop(ctx))
 	}
 	s.gate.close()
 	// Parked joins and fetches are answered, with an error that sends their clients elsewhere, before

@@ -44,6 +44,11 @@ func (s *Server) start(ctx context.Context) error {
 	}
 	s.logs.SetBrokerEpoch(s.lifecycle.epoch)
 	s.replicas.SetAsideStrays()
+	if s.env.MetricsAddress != "" {
+		if s.metrics, err = startMetrics(s.env.MetricsAddress, &collector{s}); err != nil {
+			return err
+		}
+	}
 	s.gate.opens(handlers.New(s.deps(b)))
 	s.logger.Info("ready", "node_id", b.NodeID, "cluster_id", s.ClusterID(), "listeners", s.describe(endpoints),
 		"took", s.env.Clock.Now().Sub(began).Round(time.Millisecond))
@@ -126,5 +131,6 @@ func (s *Server) deps(b *config.Broker) handlers.Deps {
 	return handlers.Deps{
 		Logger: s.logger, Clock: s.env.Clock, NodeID: b.NodeID, Image: s.controller.Image, Controller: s.controller,
 		Replicas: s.replicas, Groups: s.groups, Configs: s.settings, Random: s.random.Uint64,
+		LogLevel: s.env.LogLevel,
 	}
 }

@@ -1,0 +1,139 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"syscall"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
+)
+
+// cluster is the nodes with an administrator's view of them.
+type cluster struct {
+	network *network
+	nodes   []*node // nodes[i] has id i+1
+	admin   *kadm.Client
+	client  *kgo.Client
+	topic   string
+}
+
+func (c *cluster) node(id int32) *node { return c.nodes[id-1] }
+
+func (c *cluster) bootstrap() []string {
+	var list []string
+	for _, n := range c.nodes {
+		list = append(list, n.bootstrap())
+	}
+	return list
+}
+
+// stopAll stops all nodes at once, in order as far as they manage without each other. What the rest has written is
+// in the page cache.
+func (c *cluster) stopAll() error {
+	for _, n := range c.nodes {
+		if err := n.signal(syscall.SIGTERM); err != nil {
+			return err
+		}
+	}
+	late := time.After(stopTimeout)
+	for _, n := range c.nodes {
+		select {
+		case <-n.exited:
+		case <-late:
+		}
+		if err := n.kill(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// stopTimeout is how long nodes may take to stop in order.
+const stopTimeout = 20 * time.Second
+
+// newClient is a client that tries for as long as it takes.
+func (c *cluster) newClient(opts ...kgo.Opt) (*kgo.Client, error) {
+	return kgo.NewClient(append([]kgo.Opt{
+		kgo.SeedBrokers(c.bootstrap()...), kgo.DialTimeout(2 * time.Second), kgo.RequestTimeoutOverhead(5 * time.Second),
+		kgo.RetryBackoffFn(func(int) time.Duration { return 50 * time.Millisecond }), kgo.MetadataMinAge(100 * time.Millisecond),
+		kgo.RecordRetries(1 << 30), kgo.ConnIdleTimeout(time.Minute),
+	}, opts...)...)
+}
+
+// leader is the node that leads a partition; -1 if that isn't known.
+func (c *cluster) leader(ctx context.Context, partition int32) int32 {
+	t, err := c.describe(ctx)
+	if err != nil {
+		return -1
+	}
+	p, ok := t.Partitions[partition]
+	if !ok || p.Leader < 1 || int(p.Leader) > len(c.nodes) {
+		return -1
+	}
+	return p.Leader
+}
+
+func (c *cluster) describe(ctx context.Context) (kadm.TopicDetail, error) {
+	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
+	defer cancel()
+	topics, err := c.admin.ListTopics(ctx, c.topic)
+	if err != nil {
+		return kadm.TopicDetail{}, err
+	}
+	t, ok := topics[c.topic]
+	if !ok {
+		return kadm.TopicDetail{}, errors.New("the topic isn't there")
+	}
+	return t, t.Err
+}
+
+// activeController is the node that leads the metadata quorum; -1 if that isn't known.
+func (c *cluster) activeController(ctx context.Context) int32 {
+	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
+	defer cancel()
+	req := kmsg.NewPtrDescribeQuorumRequest()
+	t := kmsg.NewDescribeQuorumRequestTopic()
+	t.Topic = "__cluster_metadata"
+	t.Partitions = append(t.Partitions, kmsg.NewDescribeQuorumRequestTopicPartition())
+	req.Topics = append(req.Topics, t)
+	resp, err := req.RequestWith(ctx, c.client)
+	if err != nil || resp.ErrorCode != 0 || len(resp.Topics) != 1 || len(resp.Topics[0].Partitions) != 1 {
+		return -1
+	}
+	if id := resp.Topics[0].Partitions[0].LeaderID; id >= 1 && int(id) <= len(c.nodes) {
+		return id
+	}
+	return -1
+}
+
+// awaitWhole waits until every partition has a leader and all of its replicas are in sync.
+func (c *cluster) awaitWhole(ctx context.Context, within time.Duration) error {
+	ctx, cancel := context.WithTimeout(ctx, within)
+	defer cancel()
+	last := "nothing was heard"
+	for {
+		t, err := c.describe(ctx)
+		if err == nil {
+			last = ""
+			for _, p := range t.Partitions {
+				if p.Leader < 0 || len(p.ISR) < len(p.Replicas) || len(p.Replicas) != len(c.nodes) {
+					slices.Sort(p.ISR)
+					last = fmt.Sprintf("partition %d has leader %d and in sync %v", p.Partition, p.Leader, p.ISR)
+				}
+			}
+			if last == "" && len(t.Partitions) > 0 {
+				return nil
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("not whole after %v: %s", within, last)
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+}
