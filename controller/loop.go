@@ -265,7 +265,8 @@ func (l *loop) handle(cmd *command) {
 		return
 	}
 	env := l.env(l.c.now())
-	if _, ok := cmd.req.(*kmsg.DescribeQuorumRequest); ok {
+	switch cmd.req.(type) {
+	case *kmsg.DescribeQuorumRequest, *kmsg.UpdateFeaturesRequest:
 		env.Quorum = l.c.quorum(l.term)
 	}
 	d, err := decide.Decide(env, cmd.req)

@@ -114,6 +114,20 @@ func (l *Liveness) expired(m *image.Image, now time.Time) *image.Broker {
 	return found
 }
 
+// catchUp prolongs all sessions if the controller is late to look at them by more than half a session: it stood
+// still itself, and what brokers sent meanwhile may not have been read yet. The first to end then has half a
+// session left.
+func (l *Liveness) catchUp(m *image.Image, now time.Time) {
+	due, ok := l.nextExpiry(m, now)
+	late := now.Sub(due)
+	if !ok || late <= l.timeout/2 {
+		return
+	}
+	for _, c := range l.brokers {
+		c.last = c.last.Add(late + l.timeout/2)
+	}
+}
+
 // session is the contact of an unfenced broker, which has a session from now on if it had none.
 func (l *Liveness) session(b *image.Broker, now time.Time) *contact {
 	c := l.of(b.ID, b.Epoch)

@@ -11,9 +11,11 @@ func effectiveBrokerKeys() []string {
 	return []string{
 		"advertised.listeners",
 		"auto.create.topics.enable",
+		"auto.leader.rebalance.enable",
 		"broker.heartbeat.interval.ms",
 		"broker.id",
 		"broker.rack",
+		"broker.session.timeout.ms",
 		"compression.gzip.level",
 		"compression.lz4.level",
 		"compression.type",
@@ -29,6 +31,7 @@ func effectiveBrokerKeys() []string {
 		"group.max.size",
 		"group.min.session.timeout.ms",
 		"inter.broker.listener.name",
+		"leader.imbalance.check.interval.seconds",
 		"listener.security.protocol.map",
 		"listeners",
 		"log.cleaner.backoff.ms",
@@ -101,6 +104,8 @@ func effectiveBrokerKeys() []string {
 		"socket.receive.buffer.bytes",
 		"socket.request.max.bytes",
 		"socket.send.buffer.bytes",
+		"unclean.leader.election.enable",
+		"unclean.leader.election.interval.ms",
 	}
 }
 
@@ -134,6 +139,7 @@ func effectiveTopicKeys() []string {
 		"segment.index.bytes",
 		"segment.jitter.ms",
 		"segment.ms",
+		"unclean.leader.election.enable",
 	}
 }
 
