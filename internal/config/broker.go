@@ -74,6 +74,9 @@ type Network struct {
 	ProducerPurgatoryThreshold int32
 }
 
+// RackAwareSelector is the value of replica.selector.class by which consumers read from replicas of their rack (KIP-392).
+const RackAwareSelector = "org.apache.kafka.common.replica.RackAwareReplicaSelector"
+
 // Replication is how this broker leads followers and follows leaders.
 type Replication struct {
 	Fetchers                                            int32
