@@ -43,7 +43,7 @@ type partitionChange struct {
 
 	// elr is worked out from the ISR.
 	elr []int32
-	// minISR is the topic's min.insync.replicas, no more than its replication factor.
+	// minISR is the topic's min.insync.replicas.
 	minISR int
 	hasELR bool
 }
@@ -65,15 +65,17 @@ func (c *partitionChange) record() *metadata.PartitionChangeRecord {
 	r := newChangeRecord(c.topic, c.index)
 	c.completeReassignment()
 	c.chooseEligible()
-	c.elect(r)
-	c.bumpEpoch(r)
-	if r.ISR != nil || !c.hasELR { // an unclean election, or no ELR
-		c.elr = nil
+	lost := c.elect(r)
+	if r.Leader >= 0 {
+		// A leader that was only eligible, or less, is the whole ISR now: that may be the target.
+		c.completeReassignment()
 	}
+	c.bumpEpoch(r)
+	c.elr = slices.DeleteFunc(slices.Clone(c.elr), func(id int32) bool { return lost || !c.hasELR || !slices.Contains(c.replicas, id) })
 	if !slices.Equal(c.elr, c.old.ELR) {
 		r.EligibleLeaderReplicas = listOf(c.elr)
 	}
-	if r.ISR == nil && (len(c.isr) > 0 || c.hasELR) && !slices.Equal(c.isr, c.old.ISR) {
+	if lost || (len(c.isr) > 0 || c.hasELR) && !slices.Equal(c.isr, c.old.ISR) {
 		r.ISR = listOf(c.isr)
 	}
 	c.bumpEpochForShrink(r)
@@ -123,22 +125,20 @@ func (c *partitionChange) chooseEligible() {
 	})
 }
 
-// elect sets the leader if it changes.
-func (c *partitionChange) elect(r *metadata.PartitionChangeRecord) {
+// elect sets the leader if it changes, and tells whether records may have been lost by that.
+func (c *partitionChange) elect(r *metadata.PartitionChangeRecord) (lost bool) {
 	leader, unclean := c.chooseLeader()
 	if leader == c.old.Leader {
-		return
-	}
-	if slices.Contains(c.elr, leader) {
-		c.isr, c.elr = []int32{leader}, exclude(c.elr, []int32{leader})
+		return false
 	}
 	r.Leader = leader
-	if unclean {
-		r.ISR = []int32{leader}
-		if c.old.LeaderRecovery != image.LeaderRecovering {
-			r.LeaderRecoveryState = image.LeaderRecovering
-		}
+	if unclean || slices.Contains(c.elr, leader) {
+		c.isr, c.elr = []int32{leader}, exclude(c.elr, []int32{leader})
 	}
+	if unclean && c.old.LeaderRecovery != image.LeaderRecovering {
+		r.LeaderRecoveryState = image.LeaderRecovering
+	}
+	return unclean
 }
 
 func (c *partitionChange) chooseLeader() (leader int32, unclean bool) {

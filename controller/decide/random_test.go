@@ -25,7 +25,13 @@ func TestRandomRequests(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		seed := rapid.Uint64().Draw(t, "seed")
 		rng := rand.New(rand.NewPCG(seed, 1))
-		live, replayed := image.Empty(), image.Empty()
+		live, _, err := image.Empty().Apply(1, []metadata.Record{
+			&metadata.FeatureLevelRecord{Name: image.MetadataVersion, FeatureLevel: 33}, &metadata.FeatureLevelRecord{Name: elrFeature, FeatureLevel: 1},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		replayed := live
 		for i := range rapid.IntRange(1, 50).Draw(t, "requests") {
 			req := randomRequest(rng, live)
 			decide := func() Decision {
@@ -164,12 +170,18 @@ func randomRequest(rng *rand.Rand, m *image.Image) kmsg.Request {
 	case 6:
 		req := kmsg.NewPtrBrokerRegistrationRequest()
 		req.BrokerID, req.ClusterID, req.IncarnationID = broker(), m.ClusterID(), image.ID{byte(rng.IntN(6))}
+		req.Version, req.LogDirs, req.Features = 4, [][16]byte{{byte(req.BrokerID), byte(1 + rng.IntN(2))}}, kafkaFeatures()
+		req.PreviousBrokerEpoch = epoch(req.BrokerID)
 		return req
 	case 7, 8:
 		req := kmsg.NewPtrBrokerHeartbeatRequest()
 		req.BrokerID = broker()
 		req.BrokerEpoch, req.CurrentMetadataOffset = epoch(req.BrokerID), m.Offset()-int64(rng.IntN(3))
 		req.WantFence, req.WantShutdown = rng.IntN(5) == 0, rng.IntN(9) == 0
+		if rng.IntN(4) == 0 {
+			req.OfflineLogDirs = [][16]byte{{byte(req.BrokerID), 1}}
+			req.CordonedLogDirs = [][16]byte{{byte(req.BrokerID), byte(rng.IntN(3))}}[:rng.IntN(2)]
+		}
 		return req
 	case 9:
 		req := kmsg.NewPtrElectLeadersRequest()
@@ -181,7 +193,36 @@ func randomRequest(rng *rand.Rand, m *image.Image) kmsg.Request {
 		}
 		return req
 	}
-	switch rng.IntN(3) {
+	switch rng.IntN(6) {
+	case 2, 3:
+		req := kmsg.NewPtrAlterPartitionRequest()
+		req.Version = int16(2 + rng.IntN(2))
+		req.BrokerID = broker()
+		req.BrokerEpoch = epoch(req.BrokerID)
+		t := kmsg.NewAlterPartitionRequestTopic()
+		if known := m.Topic(topic()); known != nil {
+			t.TopicID = known.ID
+		}
+		for range 1 + rng.IntN(2) {
+			p := kmsg.NewAlterPartitionRequestTopicPartition()
+			p.Partition, p.LeaderEpoch, p.PartitionEpoch = int32(rng.IntN(2)), int32(rng.IntN(3)), int32(rng.IntN(4))
+			p.LeaderRecoveryState = int8(rng.IntN(9) / 7)
+			p.NewISR = []int32{req.BrokerID, broker()}[:1+rng.IntN(2)]
+			for _, id := range p.NewISR {
+				p.NewEpochISR = append(p.NewEpochISR, kmsg.AlterPartitionRequestTopicPartitionNewEpochISR{BrokerID: id, BrokerEpoch: epoch(id)})
+			}
+			t.Partitions = append(t.Partitions, p)
+		}
+		req.Topics = append(req.Topics, t)
+		return req
+	case 4:
+		req := kmsg.NewPtrUpdateFeaturesRequest()
+		req.Version, req.ValidateOnly = int16(rng.IntN(3)), rng.IntN(5) == 0
+		u := kmsg.NewUpdateFeaturesRequestFeatureUpdate()
+		u.Feature = pick(image.MetadataVersion, elrFeature, elrFeature, image.KRaftVersion, image.GroupVersion, "x")
+		u.MaxVersionLevel, u.UpgradeType = int16(rng.IntN(3)), int8(rng.IntN(4))
+		req.FeatureUpdates = append(req.FeatureUpdates, u)
+		return req
 	case 0:
 		req := kmsg.NewPtrUnregisterBrokerRequest()
 		req.BrokerID = broker()
@@ -196,7 +237,9 @@ func randomRequest(rng *rand.Rand, m *image.Image) kmsg.Request {
 	t := kmsg.NewAlterPartitionAssignmentsRequestTopic()
 	t.Topic = topic()
 	p := kmsg.NewAlterPartitionAssignmentsRequestTopicPartition()
-	p.Replicas = []int32{broker(), broker()}
+	if p.Replicas = []int32{broker(), broker()}; rng.IntN(4) == 0 {
+		p.Replicas = nil
+	}
 	t.Partitions = append(t.Partitions, p)
 	req.Topics = append(req.Topics, t)
 	return req

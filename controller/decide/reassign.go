@@ -105,7 +105,10 @@ func cancelReassignment(rules *topicRules, ref image.PartitionRef) (*metadata.Pa
 			return nil, kerror.New(kerr.InvalidReplicaAssignment,
 				"Unable to revert partition assignment for %s:%d because it would require an unclean leader election.", ref.Topic.Name, ref.Index)
 		}
-		c.isr = c.replicas[:1]
+		// The oracle puts the first replica into the ISR, alive or not. Here the election finds one that is.
+		if !c.hasELR {
+			c.isr = c.replicas[:1]
+		}
 	}
 	return c.record(), nil
 }

@@ -32,21 +32,21 @@ func newTopicRules(env *Env, m *image.Image) *topicRules {
 	return &topicRules{env: env, m: m, hasELR: m.FeatureLevel(image.EligibleLeaderReplicasVersion) > 0}
 }
 
-// of returns a topic's rule; its minISR is no more than the topic's replication factor.
+// of returns a topic's rule. The oracle limits minISR to the replicas of the topic's first partition; for
+// a partition of its own size it makes no difference, since nobody is left to be eligible when all replicas are
+// in sync.
 func (r *topicRules) of(t *image.Topic) topicRule {
 	if r.settings == nil {
 		r.settings = r.env.settings()
 		r.defaults = r.resolve(nil)
 	}
-	rule := r.defaults
 	overrides := r.m.Config(image.ResourceTopic, t.Name)
 	_, hasMin := overrides.Get(minInsync)
 	_, hasUnclean := overrides.Get(uncleanElection)
 	if hasMin || hasUnclean {
-		rule = r.resolve(overrides.Map())
+		return r.resolve(overrides.Map())
 	}
-	rule.minISR = min(rule.minISR, t.ReplicationFactor())
-	return rule
+	return r.defaults
 }
 
 func (r *topicRules) resolve(overrides map[string]string) topicRule {

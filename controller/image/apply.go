@@ -59,8 +59,31 @@ type builder struct {
 }
 
 // topicEdit is a topic of the batch. cur is nil if it is removed; it belongs to the builder alone
-// and may be changed in place, but for the pieces of its partition list.
-type topicEdit struct{ old, cur *Topic }
+// and may be changed in place, but for the pieces of its partition list that own doesn't name.
+type topicEdit struct {
+	old, cur *Topic
+	// own are the pieces that were made by this batch; nil if the list of pieces itself wasn't.
+	own map[int]bool
+}
+
+// set puts a partition into the list, whose pieces are copied once a batch.
+func (e *topicEdit) set(i int, p *Partition) {
+	l, k := &e.cur.partitions, i/pieceLen
+	if e.own == nil || !e.own[k] {
+		if e.own == nil {
+			e.own = map[int]bool{}
+		}
+		*l = l.with(i, p)
+		e.own[k] = true
+		return
+	}
+	if piece := l.pieces[k]; i%pieceLen < len(piece) {
+		piece[i%pieceLen] = p
+	} else {
+		l.pieces[k] = append(piece, p)
+	}
+	l.n = max(l.n, i+1)
+}
 
 func newBuilder(m *Image) *builder {
 	return &builder{

@@ -83,7 +83,7 @@ func (b *builder) applyPartition(r *metadata.PartitionRecord) error {
 	if err := p.check(); err != nil {
 		return err
 	}
-	e.cur.partitions = e.cur.partitions.with(int(r.PartitionID), p)
+	e.set(int(r.PartitionID), p)
 	b.next.numPartitions++
 	return nil
 }
@@ -121,7 +121,7 @@ func (b *builder) applyPartitionChange(r *metadata.PartitionChangeRecord) error 
 	if err := p.check(); err != nil {
 		return err
 	}
-	e.cur.partitions = e.cur.partitions.with(int(r.PartitionID), &p)
+	e.set(int(r.PartitionID), &p)
 	return nil
 }
 
@@ -157,7 +157,7 @@ func (b *builder) clearElr(e *topicEdit) {
 			q := *p
 			q.PartitionEpoch++
 			q.ELR, q.LastKnownELR = nil, nil
-			e.cur.partitions = e.cur.partitions.with(int(i), &q)
+			e.set(int(i), &q)
 		}
 	}
 }

@@ -93,6 +93,12 @@ func TestLargeTopicIsShared(t *testing.T) {
 	if want := len(m.Topic("big").partitions.pieces) - 1; shared != want {
 		t.Errorf("%d pieces are shared, want %d", shared, want)
 	}
+	second := *change
+	second.PartitionID = 7778
+	both, _ := mustApply(t, m, change, &second)
+	if both.Partition("big", 7778).LeaderEpoch != 1 || m.Partition("big", 7778).LeaderEpoch != 0 || m.Partition("big", 7777).LeaderEpoch != 0 {
+		t.Error("a batch changed the image that it started from")
+	}
 	if next.Partition("big", 7777).LeaderEpoch != 1 || next.Partition("big", 9999) != m.Partition("big", 9999) {
 		t.Error("wrong partition changed")
 	}
