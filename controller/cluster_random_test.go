@@ -82,7 +82,7 @@ func randomPartitions(t *testing.T, seed uint64) {
 			}
 		})
 	}
-	for range 25 {
+	for range 15 {
 		switch rng.IntN(5) {
 		case 0:
 			tc.net.isolate(int32(1 + rng.IntN(4)))
