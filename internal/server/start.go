@@ -180,9 +180,12 @@ func (s *Server) newBroker(b *config.Broker) {
 		timeout: milliseconds(b.Replication.SocketTimeoutMs), dial: s.env.Dial, conns: map[peerKey]*peer{},
 	}
 	s.replicas = replica.NewManager(replica.Config{
-		NodeID: b.NodeID, Logs: s.logs, Clock: s.env.Clock, Logger: s.logger, Settings: s.topicSettings,
-		Replication: replication(b), Peers: s.peers, ISRChanges: isrChanges{s.controller},
+		NodeID: b.NodeID, IncarnationID: s.controller.Incarnation(), Logs: s.logs, Clock: s.env.Clock, Logger: s.logger,
+		Settings: s.topicSettings, Replication: replication(b), Peers: s.peers, ISRChanges: isrChanges{s.controller},
 	})
+	if class := b.Replication.SelectorClass; class != "" && class != config.RackAwareSelector {
+		s.logger.Warn("replica.selector.class is unknown: consumers read from leaders", "class", class)
+	}
 	s.replicas.SetThrottles(b.Replication.LeaderThrottledRate, b.Replication.FollowerThrottledRate)
 	s.groups = service.New(service.Config{
 		NodeID: b.NodeID, Group: s.groupConfig(b), Shard: s.shardConfig(b, service.Topic), Partitions: b.Offsets.TopicPartitions,
@@ -191,7 +194,7 @@ func (s *Server) newBroker(b *config.Broker) {
 	// In this order: settings before those who resolve them, replicas before those who append to them.
 	s.controller.Subscribe(s.followSettings)
 	s.controller.Subscribe(s.replicas.ApplyImage)
-	s.controller.Subscribe(s.groups.ImageChanged)
+	s.controller.Subscribe(s.present(s.groups.ImageChanged))
 }
 
 // quorumPatience is how long a start waits for the metadata quorum before it says so.
