@@ -83,6 +83,13 @@ func (n *testNet) heal() {
 	clear(n.cut)
 }
 
+// controller is a node's controller; nil while it is stopped.
+func (n *testNet) controller(of *testNode) *Controller {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return of.c
+}
+
 // reach finds the node at an address.
 func (n *testNet) reach(from int32, address string) (*Controller, int32, error) {
 	n.mu.Lock()

@@ -34,7 +34,7 @@ type Controller struct {
 	logger   *slog.Logger
 	// incarnation is new with every start of the process.
 	incarnation image.ID
-	// self is who this node is in the quorum; fixed before raft starts.
+	// self is who this node is in the quorum; fixed once opened is set.
 	self identity
 	// foundedID is the cluster id that this node gives to a cluster which it founds; empty for a random one.
 	foundedID string
@@ -46,8 +46,9 @@ type Controller struct {
 	// raft is nil for a broker, and until raft was started; layer is nil for a broker and a quorum of one.
 	raft  atomic.Pointer[raftNode]
 	layer *streamLayer
-	// known is whether the stores of a controller held a quorum before raft was started.
-	known atomic.Bool
+	// opened tells that a controller's stores were read: self is fixed, and known tells whether they held a
+	// quorum.
+	opened, known atomic.Bool
 
 	fsm       *fsm
 	feed      *feed

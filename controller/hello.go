@@ -68,7 +68,9 @@ const (
 	refusedIdentity refusal = "identity"
 	// refusedNotActive: only the active controller serves observers.
 	refusedNotActive refusal = "not the active controller"
-	refusedClosing   refusal = "closing"
+	// refusedStarting: the node doesn't know yet what it has.
+	refusedStarting refusal = "starting"
+	refusedClosing  refusal = "closing"
 )
 
 // refusedError is the error of a stream that was refused.

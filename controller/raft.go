@@ -47,6 +47,7 @@ func (c *Controller) newRaft(ctx context.Context, n *raftNode) error {
 	}
 	c.self = chooseIdentity(&c.cfg, known)
 	c.known.Store(len(known.Servers) > 0)
+	c.opened.Store(true)
 	var transport raft.Transport
 	if c.cfg.Network == nil {
 		if transport, err = newLoopback(c.self.serverID()); err != nil {

@@ -155,6 +155,10 @@ func (c *Controller) serveStream(st *stream) {
 
 // welcome judges a hello.
 func (c *Controller) welcome(kind byte, h hello) welcome {
+	if c.cfg.Role == RoleController && !c.opened.Load() {
+		// What this node is, and whether it has anything, is on its disk.
+		return welcome{Version: streamVersion, Refused: refusedStarting, LeaderID: -1, Offset: -1}
+	}
 	w := welcome{Version: streamVersion, ClusterID: c.knownClusterID(), Server: string(c.self.serverID()), Fresh: c.fresh(), Offset: -1}
 	w.LeaderID, w.LeaderAddress = c.leader()
 	_, w.Active = c.active.get()

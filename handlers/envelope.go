@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"net/netip"
+	"slices"
 
 	"github.com/ottla/ottla/controller"
 	"github.com/ottla/ottla/internal/kerror"
@@ -83,7 +84,7 @@ func openEnvelope(req *kmsg.EnvelopeRequest) (wire.Header, kmsg.Request, *contro
 	case !forwardable(inner):
 		return h, nil, nil, kerror.New(kerr.InvalidRequest, "%s isn't forwarded", wire.APIName(h.Key))
 	}
-	return h, inner, &controller.Client{Principal: req.RequestPrincipal, Address: address}, nil
+	return h, inner, &controller.Client{Principal: slices.Clone(req.RequestPrincipal), Address: address}, nil
 }
 
 // sealFailure is the response of an Envelope whose request got none.

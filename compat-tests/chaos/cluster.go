@@ -32,6 +32,39 @@ func (c *cluster) bootstrap() []string {
 	return list
 }
 
+// awaitEqual waits until all replicas of each partition are of one size; nobody produces any more.
+func (c *cluster) awaitEqual(within time.Duration) error {
+	ctx, cancel := context.WithTimeout(context.Background(), within)
+	defer cancel()
+	for {
+		last := "nothing was heard"
+		if dirs, err := c.admin.DescribeAllLogDirs(ctx, nil); err == nil && len(dirs) == len(c.nodes) {
+			sizes := map[int32][]int64{}
+			dirs.Each(func(d kadm.DescribedLogDir) {
+				d.Topics.Each(func(p kadm.DescribedLogDirPartition) {
+					if p.Topic == c.topic {
+						sizes[p.Partition] = append(sizes[p.Partition], p.Size)
+					}
+				})
+			})
+			last = ""
+			for p, s := range sizes {
+				if len(s) < len(c.nodes) || slices.Min(s) != slices.Max(s) {
+					last = fmt.Sprintf("partition %d has replicas of %v bytes", p, s)
+				}
+			}
+			if last == "" && len(sizes) > 0 {
+				return nil
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("replicas aren't equal after %v: %s", within, last)
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+}
+
 // stopAll stops all nodes at once, in order as far as they manage without each other. What the rest has written is
 // in the page cache.
 func (c *cluster) stopAll() error {

@@ -84,6 +84,18 @@ func (h *history) counts() (acked, failed, read int) {
 	return len(h.acked), len(h.failed), len(h.read)
 }
 
+// allRead tells whether consumers have read all that was acknowledged.
+func (h *history) allRead() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for i := len(h.acked) - 1; i >= 0; i-- {
+		if _, ok := h.read[h.acked[i].offset]; !ok {
+			return false
+		}
+	}
+	return true
+}
+
 // check compares what was seen with what the replicas store, and the replicas with each other. The cluster was
 // healed and all replicas caught up before it was stopped.
 func (h *history) check(replicas map[int][]entry) []string {

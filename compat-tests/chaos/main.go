@@ -78,6 +78,9 @@ func run(o options) (err error) {
 	}
 	violations := breakThings(c, o, kinds, histories)
 	finish()
+	if err := c.awaitEqual(2 * time.Minute); err != nil {
+		violations = append(violations, err.Error())
+	}
 	if err := c.stopAll(); err != nil {
 		return err
 	}
@@ -167,11 +170,18 @@ func load(c *cluster, o options) (histories []*history, finish func(), err error
 	consuming, stopConsuming := context.WithCancel(context.Background())
 	var producers, consumers sync.WaitGroup
 	var clients []*kgo.Client
+	var reader *consumer
 	finish = func() {
 		stopProducing()
 		producers.Wait()
+		awaitRead(histories, time.Minute)
 		stopConsuming()
 		consumers.Wait()
+		if reader != nil {
+			for err, times := range reader.errors {
+				fmt.Printf("consumer, %d times: %s\n", times, err)
+			}
+		}
 		for _, cl := range clients {
 			cl.Close()
 		}
@@ -197,8 +207,25 @@ func load(c *cluster, o options) (histories []*history, finish func(), err error
 		return nil, nil, err
 	}
 	clients = append(clients, cl)
-	consumers.Go(func() { (&consumer{cl, histories}).run(consuming) })
+	reader = &consumer{cl, histories, map[string]int{}}
+	consumers.Go(func() { reader.run(consuming) })
 	return histories, finish, nil
+}
+
+// awaitRead waits until consumers have read all that was acknowledged; what they haven't is a violation.
+func awaitRead(histories []*history, within time.Duration) {
+	late := time.Now().Add(within)
+	for _, h := range histories {
+		for !h.allRead() {
+			if time.Now().After(late) {
+				h.mu.Lock()
+				h.violate("consumers have read %d of %d acknowledged records %v after the last", len(h.read), len(h.acked), within)
+				h.mu.Unlock()
+				break
+			}
+			time.Sleep(50 * time.Millisecond)
+		}
+	}
 }
 
 // breakThings runs faults, one after the other, until the time is over, and reports how long each kept producers

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 
@@ -51,6 +52,8 @@ func (p *producer) run(ctx context.Context) {
 type consumer struct {
 	client    *kgo.Client
 	histories []*history
+	// errors counts what fetches failed with.
+	errors map[string]int
 }
 
 func (c *consumer) run(ctx context.Context) {
@@ -60,6 +63,7 @@ func (c *consumer) run(ctx context.Context) {
 			return
 		}
 		fetches.EachError(func(_ string, partition int32, err error) {
+			c.errors[fmt.Sprintf("partition %d: %v", partition, err)]++
 			var loss *kgo.ErrDataLoss
 			if errors.As(err, &loss) && int(partition) < len(c.histories) {
 				h := c.histories[partition]

@@ -74,6 +74,9 @@ type Network struct {
 	ProducerPurgatoryThreshold int32
 }
 
+// RackAwareSelector is the value of replica.selector.class by which consumers read from replicas of their rack (KIP-392).
+const RackAwareSelector = "org.apache.kafka.common.replica.RackAwareReplicaSelector"
+
 // Replication is how this broker leads followers and follows leaders.
 type Replication struct {
 	Fetchers                                            int32
@@ -83,7 +86,7 @@ type Replication struct {
 	SocketTimeoutMs                                     int64
 	// SelectorClass is replica.selector.class; empty where consumers read from leaders.
 	SelectorClass string
-	// LeaderThrottledRate and FollowerThrottledRate bound throttled replicas, in bytes a second.
+	// LeaderThrottledRate and FollowerThrottledRate bound throttled replicas, in bytes a second; 0 where unset.
 	LeaderThrottledRate, FollowerThrottledRate int64
 }
 
@@ -185,8 +188,8 @@ func newBroker(l Layers, e Endpoints) *Broker {
 		LagTimeMaxMs:          l.Int("replica.lag.time.max.ms"),
 		SocketTimeoutMs:       l.Int("replica.socket.timeout.ms"),
 		SelectorClass:         l.Text("replica.selector.class"),
-		LeaderThrottledRate:   l.dynamicRate("leader.replication.throttled.rate"),
-		FollowerThrottledRate: l.dynamicRate("follower.replication.throttled.rate"),
+		LeaderThrottledRate:   l.dynamicRate(leaderThrottleRate),
+		FollowerThrottledRate: l.dynamicRate(followerThrottleRate),
 	}
 	b.Topics = Topics{
 		AutoCreate:               l.Bool("auto.create.topics.enable"),

@@ -22,6 +22,12 @@ func effectiveBrokerKeys() []string {
 		"compression.zstd.level",
 		"connections.max.idle.ms",
 		"controller.listener.names",
+		"controller.quorum.auto.join.enable",
+		"controller.quorum.bootstrap.servers",
+		"controller.quorum.election.timeout.ms",
+		"controller.quorum.fetch.timeout.ms",
+		"controller.quorum.request.timeout.ms",
+		"controller.quorum.retry.backoff.ms",
 		"controller.quorum.voters",
 		"default.replication.factor",
 		"delete.topic.enable",
@@ -84,6 +90,7 @@ func effectiveBrokerKeys() []string {
 		"num.network.threads",
 		"num.partitions",
 		"num.recovery.threads.per.data.dir",
+		"num.replica.fetchers",
 		"offset.metadata.max.bytes",
 		"offsets.commit.timeout.ms",
 		"offsets.load.buffer.size",
@@ -97,7 +104,14 @@ func effectiveBrokerKeys() []string {
 		"producer.id.expiration.check.interval.ms",
 		"producer.id.expiration.ms",
 		"queued.max.request.bytes",
+		"replica.fetch.backoff.ms",
+		"replica.fetch.max.bytes",
+		"replica.fetch.min.bytes",
+		"replica.fetch.response.max.bytes",
+		"replica.fetch.wait.max.ms",
 		"replica.high.watermark.checkpoint.interval.ms",
+		"replica.lag.time.max.ms",
+		"replica.selector.class",
 		"request.timeout.ms",
 		"security.inter.broker.protocol",
 		"socket.listen.backlog.size",
@@ -121,8 +135,10 @@ func effectiveTopicKeys() []string {
 		"file.delete.delay.ms",
 		"flush.messages",
 		"flush.ms",
+		"follower.replication.throttled.replicas",
 		"index.interval.bytes",
 		"internal.segment.bytes",
+		"leader.replication.throttled.replicas",
 		"max.compaction.lag.ms",
 		"max.decompressed.message.bytes",
 		"max.message.bytes",
@@ -163,6 +179,9 @@ func (b *Broker) IdleDynamic() []string {
 	idle := map[string]bool{}
 	for _, layer := range []map[string]string{b.DynamicBroker, b.DynamicDefault} {
 		for name := range layer {
+			if name == leaderThrottleRate || name == followerThrottleRate {
+				continue
+			}
 			if k := lookupBroker(name); k == nil || !k.Effective || slices.Contains(restartKeys(), k.Name) {
 				idle[name] = true
 			}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"sync"
 	"time"
 
@@ -23,6 +24,8 @@ type forwarder struct {
 	clock    clock.Clock
 	clientID string
 	timeout  time.Duration
+	// dial connects; nil means TCP.
+	dial func(ctx context.Context, address string) (net.Conn, error)
 
 	mu sync.Mutex
 	// lines are the connections by what they are for; guarded by mu.
@@ -53,8 +56,8 @@ type line struct {
 }
 
 // newForwarder makes a forwarder; timeout bounds dialling.
-func newForwarder(c clock.Clock, nodeID int32, timeout time.Duration) *forwarder {
-	return &forwarder{clock: c, clientID: fmt.Sprintf("node-%d", nodeID), timeout: timeout, lines: map[lineKey]*line{}}
+func newForwarder(c clock.Clock, nodeID int32, timeout time.Duration, dial func(context.Context, string) (net.Conn, error)) *forwarder {
+	return &forwarder{clock: c, clientID: fmt.Sprintf("node-%d", nodeID), timeout: timeout, dial: dial, lines: map[lineKey]*line{}}
 }
 
 // Forward implements controller.Forwarder.
@@ -120,7 +123,7 @@ func (f *forwarder) connect(ctx context.Context, key lineKey) (*wire.Client, err
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer f.clock.AfterFunc(f.timeout, cancel).Stop() // However long the request may take.
-	c, err := wire.Dial(ctx, wire.ClientConfig{Address: key.address, ClientID: f.clientID, Clock: f.clock, Timeout: f.timeout})
+	c, err := wire.Dial(ctx, wire.ClientConfig{Address: key.address, ClientID: f.clientID, Clock: f.clock, Timeout: f.timeout, Dial: f.dial})
 	if err != nil {
 		return nil, err
 	}

@@ -80,7 +80,7 @@ func startControllerListener(t *testing.T, a handlers.ActiveController) string {
 func TestForwarder(t *testing.T) {
 	active := &fakeActive{hold: make(chan struct{})}
 	address := startControllerListener(t, active)
-	f := newForwarder(clock.System{}, 7, 5*time.Second)
+	f := newForwarder(clock.System{}, 7, 5*time.Second, nil)
 	t.Cleanup(func() {
 		if err := f.close(); err != nil {
 			t.Error(err)

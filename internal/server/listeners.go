@@ -95,6 +95,16 @@ func connectionLimits(n *config.Network) wire.ConnectionLimits {
 	return l
 }
 
+// hasControllerListener tells whether other nodes can reach this node's controller.
+func (s *Server) hasControllerListener(b *config.Broker) bool {
+	for _, e := range b.Endpoints.Listeners {
+		if b.Endpoints.IsController(e.Name) {
+			return true
+		}
+	}
+	return false
+}
+
 // controllerEndpoint is where this node's controller is reached: its controller listener, or, without
 // one, the first listener.
 func (s *Server) controllerEndpoint(b *config.Broker) image.Endpoint {

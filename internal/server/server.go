@@ -35,6 +35,9 @@ type Environment struct {
 	Hostname string
 	// LogLevel is the level of the logger, for kafka-configs to change (KIP-412); nil if it is fixed.
 	LogLevel *slog.LevelVar
+	// Listen opens the sockets of listeners, Dial connects to other nodes; nil means TCP.
+	Listen func(address string) (net.Listener, error)
+	Dial   func(ctx context.Context, address string) (net.Conn, error)
 	// MetricsAddress is where /metrics is served over HTTP; empty means nowhere.
 	MetricsAddress string
 }
@@ -47,15 +50,22 @@ type Server struct {
 	random   *lockedRand
 	codecs   *batch.Codecs
 
-	gate       *gate
+	// gate holds back clients' requests, controllerGate those of other nodes to this node's controller.
+	gate           *gate
+	controllerGate *gate
+
 	wire       *wire.Server
 	bound      []wire.Bound
 	logs       *commitlog.Manager
 	replicas   *replica.Manager
 	groups     *service.Groups
 	controller *controller.Controller
-	lifecycle  *lifecycle
-	metrics    *metricsPage
+	// diverted is controller once it takes connections over.
+	diverted  atomic.Pointer[controller.Controller]
+	forwarder *forwarder
+	peers     *peers
+	lifecycle *lifecycle
+	metrics   *metricsPage
 
 	// failedDirs counts the log directories that went offline; each does so once.
 	failedDirs atomic.Int32
@@ -140,11 +150,18 @@ func (s *Server) Close(ctx context.Context) error {
 	if s.replicas != nil {
 		s.replicas.Close()
 	}
+	if s.peers != nil {
+		s.peers.close()
+	}
+	s.controllerGate.close()
 	if s.wire != nil {
 		note("sockets", s.wire.Shutdown(ctx))
 	}
 	if s.controller != nil {
 		note("controller", s.controller.Close())
+	}
+	if s.forwarder != nil {
+		note("connections to controllers", s.forwarder.close())
 	}
 	if s.logs != nil {
 		note("logs", s.logs.Close())

@@ -135,10 +135,6 @@ func TestStartRefuses(t *testing.T) {
 		{"directory in use", nil, "/data"},
 		{"address in use", map[string]string{"listeners": "PLAINTEXT://" + taken, "log.dirs": "/other"}, taken},
 		{"another node's directory", map[string]string{"node.id": "2"}, "/data"},
-		{"roles of a later version", map[string]string{
-			"process.roles": "broker", "log.dirs": "/other", "controller.listener.names": "CONTROLLER",
-			"controller.quorum.voters": "9@127.0.0.1:1", "listener.security.protocol.map": "CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT",
-		}, "process.roles"},
 	} {
 		s, err := n.start(t, tc.extra)
 		if err == nil {

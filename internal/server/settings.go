@@ -26,7 +26,8 @@ func milliseconds(ms int64) time.Duration {
 // topicSettings resolves a topic's settings for its replicas.
 func (s *Server) topicSettings(img *image.Image, topic string) replica.Settings {
 	t := s.settings.Broker().Topic(img.Configs(image.ResourceTopic, topic))
-	return replica.Settings{Log: logConfig(t), MinInsyncReplicas: t.MinInsyncReplicas}
+	return replica.Settings{Log: logConfig(t), MinInsyncReplicas: t.MinInsyncReplicas,
+		LeaderThrottled: t.LeaderThrottledReplicas, FollowerThrottled: t.FollowerThrottledReplicas}
 }
 
 func logConfig(t config.Topic) commitlog.Config {
@@ -74,6 +75,8 @@ func (s *Server) followSettings(_, img *image.Image, delta *image.Delta) {
 			s.wire.SetConnectionLimits(connectionLimits(&b.Network))
 			s.logs.SetProducerIDExpiration(milliseconds(b.Logs.ProducerIDExpirationMs))
 			s.logs.SetCleaner(cleanerConfig(b))
+			s.replicas.SetFetchers(int(b.Replication.Fetchers))
+			s.replicas.SetThrottles(b.Replication.LeaderThrottledRate, b.Replication.FollowerThrottledRate)
 			if idle := b.IdleDynamic(); len(idle) > 0 {
 				s.logger.Warn("dynamic settings without effect while the broker runs", "keys", strings.Join(idle, ", "))
 			}

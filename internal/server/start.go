@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"net"
+	"path/filepath"
 	"time"
 
 	"github.com/ottla/ottla/controller"
@@ -19,9 +21,6 @@ import (
 func (s *Server) start(ctx context.Context) error {
 	began := s.env.Clock.Now()
 	b := s.settings.Broker()
-	if err := supported(b); err != nil {
-		return err
-	}
 	if err := s.startSockets(b); err != nil {
 		return err
 	}
@@ -29,62 +28,98 @@ func (s *Server) start(ctx context.Context) error {
 	if s.logs, err = commitlog.Open(ctx, s.env.FS, s.env.Clock, s.logger, s.logManagerConfig(b)); err != nil {
 		return err
 	}
-	s.replicas = replica.NewManager(replica.Config{
-		NodeID: b.NodeID, Logs: s.logs, Clock: s.env.Clock, Logger: s.logger, Settings: s.topicSettings,
-	})
-	if err := s.startController(ctx, b); err != nil {
+	if err := s.newController(b); err != nil {
+		return err
+	}
+	if b.Roles.Broker {
+		s.newBroker(b)
+	}
+	if err := s.startController(ctx); err != nil {
 		return err
 	}
 	if err := s.logs.SetClusterID(s.ClusterID()); err != nil {
 		return err
 	}
 	endpoints := s.advertised(b)
-	if s.lifecycle, err = s.register(ctx, b, endpoints); err != nil {
-		return err
+	if b.Roles.Broker {
+		if s.lifecycle, err = s.register(ctx, b, endpoints); err != nil {
+			return err
+		}
+		s.logs.SetBrokerEpoch(s.lifecycle.epoch)
+		s.replicas.SetAsideStrays()
 	}
-	s.logs.SetBrokerEpoch(s.lifecycle.epoch)
-	s.replicas.SetAsideStrays()
 	if s.env.MetricsAddress != "" {
 		if s.metrics, err = startMetrics(s.env.MetricsAddress, &collector{s}); err != nil {
 			return err
 		}
 	}
-	s.gate.opens(handlers.New(s.deps(b)))
+	if b.Roles.Broker {
+		s.gate.opens(handlers.New(s.deps()))
+	}
 	s.logger.Info("ready", "node_id", b.NodeID, "cluster_id", s.ClusterID(), "listeners", s.describe(endpoints),
 		"took", s.env.Clock.Now().Sub(began).Round(time.Millisecond))
 	return nil
 }
 
-// supported refuses what a later version will do, rather than doing half of it.
-func supported(b *config.Broker) error {
-	if !b.Roles.Broker || !b.Roles.Controller {
-		return fmt.Errorf("process.roles: this version runs broker and controller in one process; set process.roles=broker,controller")
-	}
-	if len(b.Quorum.Voters) > 1 || len(b.Quorum.Voters) == 1 && b.Quorum.Voters[0].ID != b.NodeID {
-		return fmt.Errorf("controller.quorum.voters: this version runs a quorum of one, this node")
-	}
-	return nil
-}
-
-// startSockets binds the listeners; requests are held back by the gate.
+// startSockets binds the listeners; requests are held back by the gates.
 func (s *Server) startSockets(b *config.Broker) error {
 	ls, err := listeners(b)
 	if err != nil {
 		return err
 	}
-	early := handlers.New(handlers.Deps{
+	for i := range ls {
+		if ls[i].Role == wire.RoleController {
+			ls[i].Divert = s.divert
+		}
+	}
+	deps := handlers.Deps{
 		Logger: s.logger, Clock: s.env.Clock, NodeID: b.NodeID, Image: image.Empty, Configs: s.settings, Random: s.random.Uint64,
-	})
-	s.gate = newGate(early)
+	}
+	clients, nodes := handlers.New(deps), handlers.NewController(deps, nil)
+	s.gate, s.controllerGate = newGate(clients), newGate(nodes)
 	s.wire, err = wire.NewServer(wire.Config{
-		Listeners: ls, Limits: limits(b), Handler: s.gate, Supports: early.Supports, Logger: s.logger, Clock: s.env.Clock,
-		Loops: loops(b),
+		Listeners: ls, Limits: limits(b), Logger: s.logger, Clock: s.env.Clock, Loops: loops(b), Listen: s.env.Listen,
+		Handler: &byListener{endpoints: &b.Endpoints, broker: s.gate, controller: s.controllerGate},
+		Supports: func(listener string, key, version int16) bool {
+			if b.Endpoints.IsController(listener) {
+				return nodes.Supports(listener, key, version)
+			}
+			return clients.Supports(listener, key, version)
+		},
 	})
 	if err != nil {
 		return err
 	}
 	s.bound, err = s.wire.Start()
 	return err
+}
+
+// byListener hands requests to the role that their listener is for.
+type byListener struct {
+	endpoints          *config.Endpoints
+	broker, controller wire.Handler
+}
+
+// ServeRequest implements wire.Handler.
+func (l *byListener) ServeRequest(r *wire.Request) {
+	if l.endpoints.IsController(r.Session.Listener) {
+		l.controller.ServeRequest(r)
+		return
+	}
+	l.broker.ServeRequest(r)
+}
+
+// divert hands connections of other controllers over. Before there is a controller they are closed: the other
+// side comes again.
+func (s *Server) divert(first []byte, c net.Conn) bool {
+	if !controller.IsStream(first) {
+		return false
+	}
+	if at := s.diverted.Load(); at != nil {
+		return at.Divert(first, c)
+	}
+	_ = c.Close() // Nothing was said yet.
+	return true
 }
 
 // loops is num.network.threads where it is set; one a processor where it isn't.
@@ -95,27 +130,63 @@ func loops(b *config.Broker) int {
 	return 0
 }
 
-// startController loads the metadata and lets every part follow it.
-func (s *Server) startController(ctx context.Context, b *config.Broker) error {
+// newController makes this node's part of the metadata quorum, and lets other nodes reach it.
+func (s *Server) newController(b *config.Broker) error {
 	stores := s.env.Stores
 	if stores == nil {
 		stores = controller.DiskStores(b.MetadataLogDir, s.logger)
 	}
-	var directory image.ID
+	cfg := controller.Config{
+		NodeID: b.NodeID, Settings: b, ClusterID: s.logs.ClusterID(), Voters: b.Quorum.Voters, Bootstrap: b.Quorum.BootstrapServers,
+		Endpoint: s.controllerEndpoint(b), Stores: stores, Logger: s.logger, Clock: s.env.Clock, OnFatal: s.fail,
+		Rand: rand.New(rand.NewPCG(s.random.Uint64(), s.random.Uint64())),
+	}
+	if !b.Roles.Controller {
+		cfg.Role = controller.RoleBroker
+	}
 	for _, d := range s.logs.Dirs() {
-		if d.Path == b.MetadataLogDir {
-			directory = d.ID
+		if filepath.Clean(d.Path) == filepath.Clean(b.MetadataLogDir) {
+			cfg.DirectoryID = d.ID
+		}
+	}
+	if cfg.Role == controller.RoleBroker || s.hasControllerListener(b) {
+		s.forwarder = newForwarder(s.env.Clock, b.NodeID, milliseconds(b.Quorum.RequestTimeoutMs), s.env.Dial)
+		cfg.Forwarder, cfg.Network = s.forwarder, controller.Network(controller.TCP{})
+		if s.env.Dial != nil {
+			cfg.Network = dialNetwork(s.env.Dial)
 		}
 	}
 	var err error
-	s.controller, err = controller.New(controller.Config{
-		NodeID: b.NodeID, Settings: b, ClusterID: s.logs.ClusterID(), Endpoint: s.controllerEndpoint(b), DirectoryID: directory,
-		Stores: stores, Logger: s.logger, Clock: s.env.Clock, OnFatal: s.fail,
-		Rand: rand.New(rand.NewPCG(s.random.Uint64(), s.random.Uint64())),
-	})
-	if err != nil {
+	if s.controller, err = controller.New(cfg); err != nil {
 		return err
 	}
+	s.diverted.Store(s.controller)
+	s.controllerGate.opens(handlers.NewController(s.deps(), s.controller))
+	return nil
+}
+
+// dialNetwork is controller.Network over a function.
+type dialNetwork func(ctx context.Context, address string) (net.Conn, error)
+
+// Dial implements controller.Network.
+func (d dialNetwork) Dial(ctx context.Context, address string) (net.Conn, error) {
+	return d(ctx, address)
+}
+
+// newBroker makes what a broker consists of; all of it follows the metadata.
+func (s *Server) newBroker(b *config.Broker) {
+	s.peers = &peers{
+		clock: s.env.Clock, image: s.controller.Image, listener: b.Endpoints.InterBroker, clientID: fmt.Sprintf("broker-%d", b.NodeID),
+		timeout: milliseconds(b.Replication.SocketTimeoutMs), dial: s.env.Dial, conns: map[peerKey]*peer{},
+	}
+	s.replicas = replica.NewManager(replica.Config{
+		NodeID: b.NodeID, IncarnationID: s.controller.Incarnation(), Logs: s.logs, Clock: s.env.Clock, Logger: s.logger,
+		Settings: s.topicSettings, Replication: replication(b), Peers: s.peers, ISRChanges: isrChanges{s.controller},
+	})
+	if class := b.Replication.SelectorClass; class != "" && class != config.RackAwareSelector {
+		s.logger.Warn("replica.selector.class is unknown: consumers read from leaders", "class", class)
+	}
+	s.replicas.SetThrottles(b.Replication.LeaderThrottledRate, b.Replication.FollowerThrottledRate)
 	s.groups = service.New(service.Config{
 		NodeID: b.NodeID, Group: s.groupConfig(b), Shard: s.shardConfig(b, service.Topic), Partitions: b.Offsets.TopicPartitions,
 		Image: s.controller.Image, OpenLog: s.openCoordinatorLog, CreateTopic: s.createOffsetsTopic, Logger: s.logger,
@@ -123,14 +194,28 @@ func (s *Server) startController(ctx context.Context, b *config.Broker) error {
 	// In this order: settings before those who resolve them, replicas before those who append to them.
 	s.controller.Subscribe(s.followSettings)
 	s.controller.Subscribe(s.replicas.ApplyImage)
-	s.controller.Subscribe(s.groups.ImageChanged)
+	s.controller.Subscribe(s.present(s.groups.ImageChanged))
+}
+
+// quorumPatience is how long a start waits for the metadata quorum before it says so.
+const quorumPatience = 3 * time.Second
+
+// startController returns once the metadata is there.
+func (s *Server) startController(ctx context.Context) error {
+	waiting := s.env.Clock.AfterFunc(quorumPatience, func() {
+		s.logger.Info("waiting for the metadata quorum: a majority of the controllers must be up and reach each other")
+	})
+	defer waiting.Stop()
 	return s.controller.Start(ctx)
 }
 
-func (s *Server) deps(b *config.Broker) handlers.Deps {
-	return handlers.Deps{
-		Logger: s.logger, Clock: s.env.Clock, NodeID: b.NodeID, Image: s.controller.Image, Controller: s.controller,
-		Replicas: s.replicas, Groups: s.groups, Configs: s.settings, Random: s.random.Uint64,
-		LogLevel: s.env.LogLevel,
+func (s *Server) deps() handlers.Deps {
+	d := handlers.Deps{
+		Logger: s.logger, Clock: s.env.Clock, NodeID: s.settings.Broker().NodeID, Image: s.controller.Image, Controller: s.controller,
+		Configs: s.settings, Random: s.random.Uint64, LogLevel: s.env.LogLevel,
 	}
+	if s.replicas != nil {
+		d.Replicas, d.Groups = s.replicas, s.groups
+	}
+	return d
 }
