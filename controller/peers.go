@@ -23,7 +23,8 @@ type peerTransport struct {
 
 // contact is what the leader knows of a voter.
 type contact struct {
-	// lastIndex is the last raft entry that the voter has, as far as it told.
+	// lastIndex is the last raft entry that the voter is known to have, and to have the same; a heartbeat's
+	// answer doesn't tell.
 	lastIndex uint64
 	// at is when it last answered, caughtUp when it last had everything; zero if never.
 	at, caughtUp time.Time
@@ -65,13 +66,13 @@ func (t *peerTransport) forget() {
 	clear(t.mu.contacts)
 }
 
-func (t *peerTransport) note(id raft.ServerID, lastIndex, ours uint64) {
+func (t *peerTransport) note(id raft.ServerID, matched, ours uint64) {
 	now := t.c.now()
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	k := t.mu.contacts[id]
-	k.at, k.lastIndex = now, lastIndex
-	if lastIndex >= ours {
+	k.at, k.lastIndex = now, max(k.lastIndex, matched)
+	if k.lastIndex >= ours {
 		k.caughtUp = now
 	}
 	t.mu.contacts[id] = k
@@ -82,7 +83,14 @@ func (t *peerTransport) AppendEntries(id raft.ServerID, at raft.ServerAddress, a
 	ours := t.c.lastIndex()
 	err := t.NetworkTransport.AppendEntries(id, t.target(id, at), args, resp)
 	if err == nil && resp.Term <= args.Term {
-		t.note(id, resp.LastLog, ours)
+		matched := uint64(0)
+		if resp.Success {
+			matched = args.PrevLogEntry
+			if n := len(args.Entries); n > 0 {
+				matched = args.Entries[n-1].Index
+			}
+		}
+		t.note(id, matched, ours)
 		if len(args.Entries) > 0 && resp.Success {
 			t.c.commits.tellLate(id, at, args.LeaderCommitIndex)
 		}
