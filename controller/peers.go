@@ -28,6 +28,8 @@ type contact struct {
 	lastIndex uint64
 	// at is when it last answered, caughtUp when it last had everything; zero if never.
 	at, caughtUp time.Time
+	// away tells that it didn't answer the last time; the log says so once.
+	away bool
 }
 
 // poolSize is how many idle connections raft keeps to a peer: heartbeats, entries and commits each use one.
@@ -78,10 +80,32 @@ func (t *peerTransport) note(id raft.ServerID, matched, ours uint64) {
 	t.mu.contacts[id] = k
 }
 
+// noteAway logs when a voter stops answering and when it does again.
+func (t *peerTransport) noteAway(id raft.ServerID, err error) {
+	t.mu.Lock()
+	k := t.mu.contacts[id]
+	changed := k.away != (err != nil)
+	k.away = err != nil
+	t.mu.contacts[id] = k
+	t.mu.Unlock()
+	select {
+	case <-t.c.dead:
+		return
+	default:
+	}
+	switch {
+	case changed && err != nil:
+		t.c.logger.Warn("a controller of the metadata quorum doesn't answer", "server", id, "error", err)
+	case changed:
+		t.c.logger.Info("a controller of the metadata quorum answers again", "server", id)
+	}
+}
+
 // AppendEntries implements raft.Transport.
 func (t *peerTransport) AppendEntries(id raft.ServerID, at raft.ServerAddress, args *raft.AppendEntriesRequest, resp *raft.AppendEntriesResponse) error {
 	ours := t.c.lastIndex()
 	err := t.NetworkTransport.AppendEntries(id, t.target(id, at), args, resp)
+	t.noteAway(id, err)
 	if err == nil && resp.Term <= args.Term {
 		matched := uint64(0)
 		if resp.Success {
