@@ -6,6 +6,7 @@ VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unkn
 LDFLAGS := -s -w -X main.version=$(VERSION)
 BOOTSTRAP ?= localhost:9092
 FUZZTIME ?= 30s
+DURATION ?= 30m
 GOLANGCI_LINT_VERSION ?= v2.15.0
 
 .PHONY: help
@@ -19,6 +20,14 @@ build: tools ## build bin/ottla, a static stripped binary
 .PHONY: run
 run: build ## start one node on localhost:9092 with its data in ./ottla-data
 	exec ./bin/ottla
+
+.PHONY: cluster
+cluster: build ## start three nodes on localhost:9092 to 9094 with their data in ./ottla-cluster
+	exec ./scripts/cluster.sh ottla-cluster
+
+.PHONY: chaos
+chaos: build ## break a cluster in network namespaces for DURATION (default 30m), as root, and check that nothing is lost
+	cd compat-tests && $(GO) run ./chaos -bin ../bin/ottla -duration $(DURATION)
 
 .PHONY: tools
 tools: ## install a Go toolchain if the machine has none
