@@ -232,6 +232,14 @@ func (n *raftNode) barrier() (term uint64, err error) {
 	return entry.Term, nil
 }
 
+// handOver gives the leadership to another voter, if this node has it and there is one, so that the others
+// needn't miss this node first. Raft bounds it by its election timeout.
+func (n *raftNode) handOver(self raft.ServerID) {
+	if n.peers != nil && n.State() == raft.Leader && !soleVoter(n.servers(), self) {
+		_ = n.LeadershipTransfer().Error() // They elect one without it.
+	}
+}
+
 func (n *raftNode) shutdown() error { return n.Shutdown().Error() }
 
 func (n *raftNode) closeStores() error { return n.stores.Close() }
