@@ -16,7 +16,6 @@ import (
 	"github.com/ottla/ottla/controller/image"
 	"github.com/ottla/ottla/internal/clock"
 	"github.com/ottla/ottla/internal/config"
-	"github.com/ottla/ottla/internal/kerror"
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
@@ -28,7 +27,6 @@ type testNet struct {
 	nodes   map[string]*testNode // by address
 	cut     map[[2]int32]bool
 	conns   map[*testConn]struct{}
-	dropped int
 }
 
 // testConn is one end of a connection between two nodes.
@@ -466,5 +464,3 @@ func names(list []kmsg.DescribeQuorumResponseTopicPartitionReplicaState) string 
 	}
 	return strings.Join(out, " ")
 }
-
-func codeOf(err error) int16 { return kerror.CodeOf(err) }
