@@ -23,10 +23,10 @@ import (
 // testNet connects the controllers of a test in memory. Cluster tests run in a synctest bubble: time passes
 // only when all goroutines wait, so that nothing depends on the machine.
 type testNet struct {
-	mu      sync.Mutex
-	nodes   map[string]*testNode // by address
-	cut     map[[2]int32]bool
-	conns   map[*testConn]struct{}
+	mu    sync.Mutex
+	nodes map[string]*testNode // by address
+	cut   map[[2]int32]bool
+	conns map[*testConn]struct{}
 }
 
 // testConn is one end of a connection between two nodes.
