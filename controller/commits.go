@@ -104,7 +104,7 @@ func (k *commits) sendOne(node *raftNode, to raft.Server, index, entryTerm, term
 	addr := node.peers.EncodePeer(self, node.peers.LocalAddr())
 	req := &raft.AppendEntriesRequest{
 		RPCHeader: raft.RPCHeader{ProtocolVersion: raft.ProtocolVersionMax, ID: []byte(self), Addr: addr},
-		Term:      term, Leader: addr, PrevLogEntry: index, PrevLogTerm: entryTerm, LeaderCommitIndex: index,
+		Term:      term, PrevLogEntry: index, PrevLogTerm: entryTerm, LeaderCommitIndex: index,
 	}
 	var resp raft.AppendEntriesResponse
 	return node.peers.AppendEntries(to.ID, to.Address, req, &resp) == nil

@@ -30,6 +30,20 @@ type fakeActive struct {
 	hold chan struct{}
 }
 
+// client is who made the i-th request.
+func (a *fakeActive) client(i int) *controller.Client {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.clients[i]
+}
+
+// fail makes the requests to come fail.
+func (a *fakeActive) fail(err error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.err = err
+}
+
 func (a *fakeActive) Leader() (int32, string) { return 1, "" }
 
 func (a *fakeActive) HandleHere(ctx context.Context, req kmsg.Request) (controller.Forwarded, error) {
@@ -102,11 +116,11 @@ func TestForwarder(t *testing.T) {
 	if _, ok := got.Response.(*kmsg.CreateTopicsResponse); !ok || err != nil || got.Offset != 42 {
 		t.Fatalf("%+v, %v", got, err)
 	}
-	if c := active.clients[0]; c.Address != client.Address || string(c.Principal) != string(client.Principal) {
+	if c := active.client(0); c.Address != client.Address || string(c.Principal) != string(client.Principal) {
 		t.Errorf("the client arrived as %+v", c)
 	}
 	beat := kmsg.NewPtrBrokerHeartbeatRequest()
-	if got, err := f.Forward(context.Background(), address, nil, beat); err != nil || got.Offset != -1 || active.clients[1] != nil {
+	if got, err := f.Forward(context.Background(), address, nil, beat); err != nil || got.Offset != -1 || active.client(1) != nil {
 		t.Errorf("%+v, %v", got, err)
 	}
 	close(active.hold)
@@ -120,7 +134,7 @@ func TestForwarder(t *testing.T) {
 		{kerror.Wrap(kerr.NotController, controller.ErrNotTaken), false},
 		{kerror.Wrap(kerr.NotController, errors.New("lost")), true},
 	} {
-		active.err = c.err
+		active.fail(c.err)
 		if _, err := f.Forward(context.Background(), address, client, create); !errors.Is(err, kerr.NotController) || errors.Is(err, controller.ErrNotTaken) == c.taken {
 			t.Errorf("%v became %v", c.err, err)
 		}
