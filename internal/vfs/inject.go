@@ -5,6 +5,7 @@ import (
 	"io"
 	"io/fs"
 	"sync/atomic"
+	"syscall"
 )
 
 // ErrInjected is what an injected failure is, by errors.Is.
@@ -50,6 +51,16 @@ func FailNth(n int64) func(int64, Op, string) error {
 	return func(i int64, op Op, name string) error {
 		if i == n {
 			return pathError(string(op), name, ErrInjected)
+		}
+		return nil
+	}
+}
+
+// FillNth lets the disk be full at the n-th call only.
+func FillNth(n int64) func(int64, Op, string) error {
+	return func(i int64, op Op, name string) error {
+		if i == n {
+			return pathError(string(op), name, syscall.ENOSPC)
 		}
 		return nil
 	}
@@ -133,7 +144,7 @@ func (f *Inject) RemoveAll(name string) error {
 // SyncDir implements FS.
 func (f *Inject) SyncDir(name string) error {
 	if err := f.check(OpSyncDir, name); err != nil {
-		return err
+		return syncError(err)
 	}
 	return f.inner.SyncDir(name)
 }
@@ -176,7 +187,7 @@ func (f *injectFile) WriteAt(p []byte, off int64) (int, error) {
 // Sync implements File.
 func (f *injectFile) Sync() error {
 	if err := f.fs.check(OpSync, f.name); err != nil {
-		return err
+		return syncError(err)
 	}
 	return f.File.Sync()
 }
