@@ -56,6 +56,9 @@ func (l *Log) flushLocked() error {
 		return nil
 	}
 	l.mu.Lock()
+	if segs[len(segs)-1].trimmed {
+		end-- // Rolled meanwhile, perhaps after its sync: the next flush must come back to it.
+	}
 	l.recoveryPoint.Store(max(l.recoveryPoint.Load(), end))
 	l.mu.Unlock()
 	l.indexesOwed.Store(false)

@@ -86,7 +86,7 @@ func (l *Log) rollFiles(old *segment, baseOffset int64) error {
 			return fmt.Errorf("sync %s: %w", l.path, err)
 		}
 	}
-	if err := old.becomeInactive(); err != nil {
+	if err := l.trim(old); err != nil {
 		return err
 	}
 	l.producers.SetMapEndOffset(baseOffset)
@@ -105,6 +105,23 @@ func (l *Log) rollFiles(old *segment, baseOffset int64) error {
 	l.setSegments(append(slices.Clone(*l.segments.Load()), seg))
 	l.tail.reset(seg, l.logEndOffset.Load())
 	return nil
+}
+
+// trim ends the appends to a segment. Room that was reserved behind its batches must not come back with a
+// crash once recovery begins beyond the segment. Requires: l.mu held.
+func (l *Log) trim(old *segment) error {
+	size, err := old.log.file.Size()
+	if err != nil {
+		return err
+	}
+	if err := old.becomeInactive(); err != nil || size == old.size.Load() {
+		return err
+	}
+	old.trimmed = true
+	if l.recoveryPoint.Load() < l.logEndOffset.Load() {
+		return nil // The next flush syncs it.
+	}
+	return old.flushLog()
 }
 
 // createActive makes an empty segment; without room for it nothing is left of it. Requires: l.mu held.
