@@ -114,8 +114,8 @@ func (c *cleaning) run() error {
 	// A truncation under our hands looks like corruption.
 	c.l.mu.Lock()
 	defer c.l.mu.Unlock()
-	lost := func(s *segment) bool { return s.removed.Load() } // By retention, which doesn't always wait.
-	if c.superseded() || slices.ContainsFunc(c.segs, lost) {
+	removed := func(s *segment) bool { return s.removed.Load() }
+	if c.superseded() || isNotExist(err) && slices.ContainsFunc(c.segs, removed) { // By retention, which doesn't always wait.
 		return errSuperseded
 	}
 	return err

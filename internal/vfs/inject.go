@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"os"
 	"sync/atomic"
 	"syscall"
 )
@@ -17,6 +18,7 @@ type Op string
 // The calls that an Inject counts.
 const (
 	OpOpen        Op = "open"
+	OpCreate      Op = "create" // OpenFile of a name that isn't there yet
 	OpReadDir     Op = "readdir"
 	OpStat        Op = "stat"
 	OpMkdir       Op = "mkdir"
@@ -83,7 +85,11 @@ func (f *Inject) check(op Op, name string) error { return f.fail(f.calls.Add(1),
 
 // OpenFile implements FS.
 func (f *Inject) OpenFile(name string, flag int, perm fs.FileMode) (File, error) {
-	if err := f.check(OpOpen, name); err != nil {
+	op := OpOpen
+	if _, err := f.inner.Stat(name); flag&os.O_CREATE != 0 && errors.Is(err, fs.ErrNotExist) {
+		op = OpCreate
+	}
+	if err := f.check(op, name); err != nil {
 		return nil, err
 	}
 	file, err := f.inner.OpenFile(name, flag, perm)
