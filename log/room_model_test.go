@@ -335,7 +335,11 @@ func (f *full) forget() error {
 func TestFullDisk(t *testing.T) {
 	t.Parallel()
 	refused := 0
-	for seed := range uint64(300) {
+	seeds := uint64(150)
+	if testing.Short() {
+		seeds = 40
+	}
+	for seed := range seeds {
 		f := &full{
 			t: t, rng: rand.New(rand.NewPCG(seed, 1)), mem: vfs.NewMem(), open: -1,
 		}
@@ -351,7 +355,7 @@ func TestFullDisk(t *testing.T) {
 		}
 		refused += f.refused
 	}
-	if refused < 1000 {
+	if refused < 4*int(seeds) {
 		t.Errorf("only %d appends were refused", refused)
 	}
 }

@@ -392,3 +392,52 @@ func TestFreeingAtTheEnd(t *testing.T) {
 		})
 	}
 }
+
+// TestRollInFlush: reserved room that a roll cuts off while a flush runs doesn't come back with a crash.
+func TestRollInFlush(t *testing.T) {
+	mem := vfs.NewMem()
+	var hook func()
+	e := newEnv(vfs.NewInject(mem, func(_ int64, op vfs.Op, name string) error {
+		if f := hook; f != nil && op == vfs.OpSyncDir && name == "/data/t-0" {
+			hook = nil
+			f()
+		}
+		return nil
+	}))
+	e.cfg.Preallocate = true
+	l := mustOpen(t, e)
+	if _, err := appendRecords(l, 3, 100, 0); err != nil {
+		t.Fatal(err)
+	}
+	l.namesUnsynced = true
+	hook = func() { // The segment is synced, its directory isn't.
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if _, err := l.roll(3); err != nil {
+			t.Error(err)
+		}
+	}
+	if err := l.Flush(); err != nil || hook != nil {
+		t.Fatal(err)
+	}
+	e.m.checkpoint(e.m.checkpointRecoveryPoints)
+	if err := mem.SyncDir("/data/t-0"); err != nil {
+		t.Fatal(err)
+	}
+	abandonAll(e)
+	e.fs = mem.AfterCrash(nil)
+	l = mustOpen(t, e)
+	if _, err := appendRecords(l, 3, 100, 0); err != nil {
+		t.Fatal(err)
+	}
+	offsets, err := readAll(l, 0)
+	if err == nil {
+		err = contiguous(offsets, 0, 6)
+	}
+	if err != nil {
+		t.Error(err)
+	}
+	if err := e.m.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
