@@ -54,6 +54,9 @@ const reservePart = 4
 // passed again.
 const hysteresisPart = 8
 
+// budgetPart is the part of the floor that may be appended between two looks.
+const budgetPart = 8
+
 // floorOf is the floor on a device of the given size, in bytes; zero is none.
 func floorOf(minFree, totalBytes int64) int64 {
 	if minFree == AutoMinFree {
@@ -121,7 +124,8 @@ func (d *dir) lookLocked() (tightened bool) {
 	if now != roomy {
 		threshold = r.floor / reservePart
 	}
-	r.budget.Store(max(r.free-threshold, 0))
+	// Others write to the device as well: not all that is free is ours to spend before the next look.
+	r.budget.Store(max(min(r.free-threshold, r.floor/budgetPart), 0))
 	r.level.Store(int32(now))
 	if was == roomy && now != roomy {
 		d.logger.Warn("log directory is short of free space: records of clients are refused, reads and deletion go on",
