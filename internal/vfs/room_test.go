@@ -40,7 +40,7 @@ func TestNoRoom(t *testing.T) {
 // TestFullSync: a sync that fails for want of room is none of want of room: bytes may be lost.
 func TestFullSync(t *testing.T) {
 	f := NewInject(NewMem(), func(_ int64, op Op, name string) error {
-		if op == OpOpen {
+		if op == OpCreate {
 			return nil
 		}
 		return pathError(string(op), name, syscall.ENOSPC)
