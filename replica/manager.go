@@ -23,6 +23,13 @@ type Config struct {
 	Logger *slog.Logger
 	// Settings resolves a topic's effective settings under a given image.
 	Settings func(img *image.Image, topic string) Settings
+
+	// Replication is how this broker leads and follows; the zero value stands for the defaults.
+	Replication Replication
+	// Peers reaches leaders; without it this broker follows nobody.
+	Peers Peers
+	// ISRChanges reaches the controller; without it in-sync replicas never change.
+	ISRChanges ISRChanges
 }
 
 // Settings is what a topic's configuration says to its replicas.
@@ -30,6 +37,9 @@ type Settings struct {
 	Log commitlog.Config
 	// MinInsyncReplicas is min.insync.replicas.
 	MinInsyncReplicas int32
+	// LeaderThrottled and FollowerThrottled are leader.replication.throttled.replicas and
+	// follower.replication.throttled.replicas: "*", or pairs partition:broker.
+	LeaderThrottled, FollowerThrottled []string
 }
 
 // Manager holds the partitions of this broker.
@@ -41,7 +51,13 @@ type Manager struct {
 
 	// image is the newest image that was applied; it tells unknown partitions from those of others.
 	image atomic.Pointer[image.Image]
+
+	// brokerEpoch is this broker's registration, noBrokerEpoch before it.
+	brokerEpoch atomic.Int64
 }
+
+// noBrokerEpoch is the epoch of a broker that isn't known to be registered.
+const noBrokerEpoch = -1
 
 type topicPartition struct {
 	topic     string
@@ -51,9 +67,24 @@ type topicPartition struct {
 // NewManager returns a manager that holds nothing until ApplyImage.
 func NewManager(cfg Config) *Manager {
 	m := &Manager{cfg: cfg, partitions: make(map[topicPartition]*Partition)}
+	if m.cfg.Replication == (Replication{}) {
+		m.cfg.Replication = DefaultReplication()
+	}
 	m.image.Store(image.Empty())
+	m.brokerEpoch.Store(noBrokerEpoch)
 	return m
 }
+
+// SetBrokerEpoch tells this broker's epoch, that of its registration. Nothing is fetched and no ISR is
+// changed before: a leader must be able to tell this life of the broker from former ones (KIP-903).
+func (m *Manager) SetBrokerEpoch(epoch int64) { m.brokerEpoch.Store(epoch) }
+
+// SetFetchers changes how many fetchers follow one leader (num.replica.fetchers).
+func (m *Manager) SetFetchers(int) {}
+
+// SetThrottles changes leader.replication.throttled.rate and follower.replication.throttled.rate, in
+// bytes a second.
+func (m *Manager) SetThrottles(_, _ int64) {}
 
 // partition returns a partition that this broker holds, or tells why it doesn't.
 func (m *Manager) partition(topic string, index int32) (*Partition, error) {
