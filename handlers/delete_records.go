@@ -1,27 +1,64 @@
 package handlers
 
 import (
+	"time"
+
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"github.com/ottla/ottla/replica"
 	"github.com/ottla/ottla/wire"
 )
 
-// handleDeleteRecords, versions 0 to 2: move log start offsets up (KIP-107).
+// handleDeleteRecords, versions 0 to 2: move log start offsets up (KIP-107). The answer leaves when the
+// followers on live brokers have followed.
 func handleDeleteRecords(d *Deps, r *wire.Request) {
 	req := r.Body.(*kmsg.DeleteRecordsRequest)
+	topics := deletions(req)
+	plan := &replica.DeletePlan{}
+	for _, t := range topics {
+		for _, p := range t.partitions {
+			plan.Partitions = append(plan.Partitions, replica.DeletePartition{
+				Topic: t.topic, Partition: p.Partition, Offset: p.Offset, Err: refusedDeletion(d, t.topic, p.Partition),
+			})
+		}
+	}
+	if !d.Replicas.Delete(plan) {
+		replyDeleteRecords(d, r, topics, plan)
+		return
+	}
+	timeout := time.Duration(req.TimeoutMillis) * time.Millisecond
+	r.ReleaseFrame()
+	waits := d.Replicas.AwaitDelete(plan, timeout, func() {
+		defer d.guard(r)
+		d.Replicas.CancelDelete(plan) // The timer isn't needed any more.
+		replyDeleteRecords(d, r, topics, plan)
+	})
+	if !waits {
+		r.NoReply()
+		return
+	}
+	r.OnClose(func() {
+		if d.Replicas.CancelDelete(plan) {
+			r.NoReply()
+		}
+	})
+}
+
+// replyDeleteRecords answers what came of a plan, which has the partitions of topics in order.
+func replyDeleteRecords(d *Deps, r *wire.Request, topics []topicDeletions, plan *replica.DeletePlan) {
 	resp := kmsg.NewPtrDeleteRecordsResponse()
-	for _, t := range deletions(req) {
+	i := 0
+	for _, t := range topics {
 		out := kmsg.NewDeleteRecordsResponseTopic()
 		out.Topic = t.topic
-		for _, p := range t.partitions {
+		for range t.partitions {
+			dp := &plan.Partitions[i]
+			i++
 			answer := kmsg.NewDeleteRecordsResponseTopicPartition()
-			answer.Partition, answer.LowWatermark = p.Partition, -1
-			low, err := deleteRecords(d, t.topic, p.Partition, p.Offset)
-			if err != nil {
-				answer.ErrorCode = d.codeOf(err, "delete records", "topic", t.topic, "partition", p.Partition)
-			} else {
-				answer.LowWatermark = low
+			answer.Partition, answer.LowWatermark = dp.Partition, dp.LowWatermark
+			if dp.Err != nil {
+				answer.ErrorCode = d.codeOf(dp.Err, "delete records", "topic", t.topic, "partition", dp.Partition)
 			}
 			out.Partitions = append(out.Partitions, answer)
 		}
@@ -63,12 +100,13 @@ func deletions(req *kmsg.DeleteRecordsRequest) []topicDeletions {
 	return list
 }
 
-func deleteRecords(d *Deps, topic string, partition int32, offset int64) (int64, error) {
+// refusedDeletion is why a partition's records can't be deleted whatever its state, nil if they may be.
+func refusedDeletion(d *Deps, topic string, partition int32) error {
 	switch {
 	case d.Image().Partition(topic, partition) == nil:
-		return -1, kerr.UnknownTopicOrPartition
+		return kerr.UnknownTopicOrPartition
 	case isInternalTopic(topic):
-		return -1, kerr.InvalidTopicException
+		return kerr.InvalidTopicException
 	}
-	return d.Replicas.DeleteRecords(topic, partition, offset)
+	return nil
 }

@@ -35,9 +35,15 @@ type Replicas interface {
 	ListOffset(topic string, partition int32, q replica.OffsetQuery) (replica.OffsetAnswer, error)
 	// EpochEndOffset is where leaderEpoch ends in this partition (KIP-320); {-1, -1} if unknown.
 	EpochEndOffset(topic string, partition, currentLeaderEpoch, leaderEpoch int32) (replica.EpochEnd, error)
-	// DeleteRecords moves the log start offset to offset, or to the high watermark for -1, and
-	// returns the low watermark of the replicas.
-	DeleteRecords(topic string, partition int32, offset int64) (lowWatermark int64, err error)
+	// Delete moves log start offsets up, and fills in the results. It reports whether live followers
+	// are yet to follow; AwaitDelete is then due.
+	Delete(*replica.DeletePlan) (wait bool)
+	// AwaitDelete calls done once, on its own goroutine, when the followers have followed, or timeout
+	// has passed; the results are final then. It reports false, and doesn't call done, if the plan
+	// was cancelled.
+	AwaitDelete(plan *replica.DeletePlan, timeout time.Duration, done func()) bool
+	// CancelDelete ends waiting for good; false if done was called or is about to be.
+	CancelDelete(*replica.DeletePlan) bool
 	// ActiveProducers lists the producers that the partition remembers, by producer id.
 	ActiveProducers(topic string, partition int32) ([]replica.ProducerState, error)
 	// LogDirs describes the log directories and the replicas in them.

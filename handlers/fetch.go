@@ -16,6 +16,7 @@ import (
 const (
 	fetchSessionsFrom = 7
 	fetchZstd         = 10
+	fetchRack         = 11
 	fetchFlexible     = 12
 	fetchTopicIDs     = 13
 	fetchReplicaState = 15
@@ -95,6 +96,7 @@ func (f *fetch) prepare(req *kmsg.FetchRequest) {
 		plan.ReplicaID, plan.ReplicaEpoch = req.ReplicaState.ID, req.ReplicaState.Epoch
 	}
 	plan.Isolation, plan.Rack = req.IsolationLevel, req.Rack
+	plan.FromFollowers = req.Version >= fetchRack
 	plan.MaxBytes = int(req.MaxBytes)
 	if plan.ReplicaID < 0 {
 		plan.MaxBytes = min(plan.MaxBytes, int(f.d.Configs.Broker().Network.FetchMaxBytes))

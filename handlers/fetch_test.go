@@ -10,6 +10,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/ottla/ottla/internal/record/metadata"
+	"github.com/ottla/ottla/replica"
 )
 
 // TestFetchAllVersions reads the same records with every version.
@@ -41,8 +42,9 @@ func TestFetchErrors(t *testing.T) {
 	b := newBroker(t, nil)
 	id := b.create("t", 1)
 	b.mustProduce("t", 0, "a", "b", "c")
-	if _, err := b.replicas.DeleteRecords("t", 0, 1); err != nil {
-		t.Fatal(err)
+	deletion := replica.DeletePlan{Partitions: []replica.DeletePartition{{Topic: "t", Offset: 1}}}
+	if b.replicas.Delete(&deletion) || deletion.Partitions[0].Err != nil {
+		t.Fatal(deletion.Partitions[0].Err)
 	}
 	for _, tc := range []struct {
 		name         string

@@ -1,12 +1,17 @@
 package handlers
 
 import (
+	"errors"
+
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/ottla/ottla/replica"
 	"github.com/ottla/ottla/wire"
 )
+
+// offsetNotAvailableFrom is the version whose clients know OFFSET_NOT_AVAILABLE (KIP-207).
+const offsetNotAvailableFrom = 5
 
 // handleListOffsets, versions 1 to 11: offsets by time.
 //
@@ -109,6 +114,9 @@ func listOffset(d *Deps, req *kmsg.ListOffsetsRequest, topic string, p *kmsg.Lis
 		Timestamp: p.Timestamp, Isolation: req.IsolationLevel, ReplicaID: req.ReplicaID, CurrentLeaderEpoch: epoch,
 	})
 	if err != nil {
+		if req.Version < offsetNotAvailableFrom && errors.Is(err, kerr.OffsetNotAvailable) {
+			err = kerr.LeaderNotAvailable
+		}
 		answer.ErrorCode = d.codeOf(err, "list offsets", "topic", topic, "partition", p.Partition)
 		return
 	}

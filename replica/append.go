@@ -193,30 +193,6 @@ func (p *Partition) EndOffset() int64 { return p.log.LogEndOffset() }
 // HighWatermark is the exclusive bound of what is committed.
 func (p *Partition) HighWatermark() int64 { return p.log.HighWatermark() }
 
-// DeleteRecords moves the log start offset up to offset, or to the high watermark for -1, and
-// returns the low watermark: the smallest log start offset of the replicas.
-func (m *Manager) DeleteRecords(topic string, partition int32, offset int64) (lowWatermark int64, err error) {
-	p, err := m.partition(topic, partition)
-	if err != nil {
-		return UnknownOffset, err
-	}
-	p.mu.RLock()
-	defer p.mu.RUnlock()
-	if err := p.checkLeader(NoLeaderEpoch); err != nil {
-		return UnknownOffset, err
-	}
-	if !p.log.Config().Delete {
-		return UnknownOffset, kerror.New(kerr.PolicyViolation, "Records of partition %s-%d can not be deleted due to the configured policy", topic, partition)
-	}
-	if offset == HighWatermarkOffset {
-		offset = p.log.HighWatermark()
-	}
-	if offset < 0 {
-		return UnknownOffset, kerr.OffsetOutOfRange
-	}
-	return p.log.DeleteRecords(offset)
-}
-
 // ISR is a copy of the in-sync replicas.
 func (p *Partition) ISR() []int32 {
 	p.mu.RLock()

@@ -140,6 +140,14 @@ func fetchPlan(minBytes int, topics ...string) *FetchPlan {
 	return plan
 }
 
+// deleteRecords moves a topic's log start and doesn't wait for followers.
+func (r *rig) deleteRecords(topic string, offset int64) (int64, error) {
+	r.t.Helper()
+	plan := &DeletePlan{Partitions: []DeletePartition{{Topic: topic, Offset: offset}}}
+	r.m.Delete(plan)
+	return plan.Partitions[0].LowWatermark, plan.Partitions[0].Err
+}
+
 // partition is the partition of a topic.
 func (r *rig) partition(topic string) *Partition {
 	r.t.Helper()

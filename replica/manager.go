@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kerr"
 
@@ -54,6 +55,18 @@ type Manager struct {
 
 	// brokerEpoch is this broker's registration, noBrokerEpoch before it.
 	brokerEpoch atomic.Int64
+
+	changes  *isrChanges
+	lag      lagCheck
+	fetchers *fetchers
+	stats    stats
+
+	// leaderThrottle bounds what this broker gives to followers that lag, followerThrottle what it takes
+	// as one; both only for replicas that their topics name.
+	leaderThrottle, followerThrottle throttle
+
+	// stepped leaves fetchers to be stepped by hand, by tests.
+	stepped bool
 }
 
 // noBrokerEpoch is the epoch of a broker that isn't known to be registered.
@@ -72,19 +85,52 @@ func NewManager(cfg Config) *Manager {
 	}
 	m.image.Store(image.Empty())
 	m.brokerEpoch.Store(noBrokerEpoch)
+	m.changes, m.fetchers = newISRChanges(m), newFetchers(m)
+	m.lag.m = m
 	return m
+}
+
+// The manager is its partitions' host.
+
+func (m *Manager) now() time.Time                { return m.cfg.Clock.Now() }
+func (m *Manager) lagTimeMax() time.Duration     { return m.cfg.Replication.LagTimeMax }
+func (m *Manager) rackAware() bool               { return m.cfg.Replication.RackAware }
+func (m *Manager) isrChanged(p *Partition)       { m.changes.add(p) }
+func (m *Manager) committedLost()                { m.stats.truncationsBelowHighWatermark.Add(1) }
+func (m *Manager) leaderThrottled() bool         { return m.leaderThrottle.delay(m.now()) > 0 }
+func (m *Manager) copied(bytes int)              { m.leaderThrottle.take(bytes, m.now()) }
+func (m *Manager) logger() *slog.Logger          { return m.cfg.Logger }
+func (m *Manager) broker(id int32) *image.Broker { return m.image.Load().Broker(id) }
+
+// all is every partition that is held and has a log.
+func (m *Manager) all() []*Partition {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	list := make([]*Partition, 0, len(m.partitions))
+	for _, p := range m.partitions {
+		if p.failure == nil {
+			list = append(list, p)
+		}
+	}
+	return list
 }
 
 // SetBrokerEpoch tells this broker's epoch, that of its registration. Nothing is fetched and no ISR is
 // changed before: a leader must be able to tell this life of the broker from former ones (KIP-903).
-func (m *Manager) SetBrokerEpoch(epoch int64) { m.brokerEpoch.Store(epoch) }
+func (m *Manager) SetBrokerEpoch(epoch int64) {
+	m.brokerEpoch.Store(epoch)
+	m.fetchers.wake()
+}
 
 // SetFetchers changes how many fetchers follow one leader (num.replica.fetchers).
-func (m *Manager) SetFetchers(int) {}
+func (m *Manager) SetFetchers(n int) { m.fetchers.resize(n) }
 
 // SetThrottles changes leader.replication.throttled.rate and follower.replication.throttled.rate, in
-// bytes a second.
-func (m *Manager) SetThrottles(_, _ int64) {}
+// bytes a second; zero and below bound nothing.
+func (m *Manager) SetThrottles(leader, follower int64) {
+	m.leaderThrottle.set(leader)
+	m.followerThrottle.set(follower)
+}
 
 // partition returns a partition that this broker holds, or tells why it doesn't.
 func (m *Manager) partition(topic string, index int32) (*Partition, error) {
@@ -168,7 +214,24 @@ func (m *Manager) applyTopic(img *image.Image, c image.TopicChange) {
 			m.mu.Lock()
 			m.partitions[topicPartition{c.New.Name, index}] = p
 			m.mu.Unlock()
+			m.follow(p)
 		}
+	}
+}
+
+// follow has a partition fetched from its leader, or not where this broker leads.
+func (m *Manager) follow(p *Partition) {
+	f, leads, followed := p.role()
+	switch {
+	case leads:
+		m.fetchers.unfollow(p)
+		if followed && m.cfg.ISRChanges != nil {
+			m.lag.begin()
+		}
+	case f.leader == image.NoLeader:
+		m.fetchers.unfollow(p)
+	default:
+		m.fetchers.follow(p, f)
 	}
 }
 
@@ -204,8 +267,8 @@ func (m *Manager) held(t *image.Topic, index int32) *Partition {
 // open makes a partition with its log. Trouble with the log is kept in the partition, which then
 // answers KAFKA_STORAGE_ERROR.
 func (m *Manager) open(t *image.Topic, index int32, settings Settings) *Partition {
-	p := newPartition(m.cfg.NodeID, t.Name, t.ID, index)
-	p.minInsyncReplicas.Store(settings.MinInsyncReplicas)
+	p := newPartition(m, m.cfg.NodeID, t.Name, t.ID, index)
+	p.configure(settings)
 	l, err := m.openLog(t, index, settings.Log)
 	if err != nil {
 		m.cfg.Logger.Error("can't open log", "topic", t.Name, "partition", index, "error", err)
@@ -254,6 +317,7 @@ func (m *Manager) drop(t *image.Topic, index int32, logs []*commitlog.Log) []*co
 	}
 	delete(m.partitions, key)
 	m.mu.Unlock()
+	m.fetchers.unfollow(p)
 	p.retire()
 	if p.log == nil {
 		return logs
@@ -318,8 +382,11 @@ func (m *Manager) SetAsideStrays() {
 	}
 }
 
-// Close wakes everyone who waits and drops all partitions; the logs stay as they are.
+// Close ends fetching, wakes everyone who waits and drops all partitions; the logs stay as they are.
 func (m *Manager) Close() {
+	m.fetchers.close()
+	m.lag.close()
+	m.changes.close()
 	m.mu.Lock()
 	partitions := m.partitions
 	m.partitions = make(map[topicPartition]*Partition)

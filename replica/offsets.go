@@ -21,8 +21,11 @@ func (m *Manager) ListOffset(topic string, partition int32, q OffsetQuery) (Offs
 	}
 	p.mu.RLock()
 	defer p.mu.RUnlock()
-	if err := p.checkLeader(q.CurrentLeaderEpoch); err != nil {
+	if err := p.checkEpoch(q.CurrentLeaderEpoch); err != nil {
 		return noOffset, err
+	}
+	if p.leading.Load() == notLeading && (q.ReplicaID != DebuggingReplicaID || p.state.deleted) {
+		return noOffset, kerr.NotLeaderForPartition
 	}
 	b := boundHighWatermark
 	switch {
@@ -32,8 +35,17 @@ func (m *Manager) ListOffset(topic string, partition int32, q OffsetQuery) (Offs
 		b = boundLastStableOffset
 	}
 	last := p.upperBound(b)
+	// A new leader's high watermark may lie below what was committed before: until it reaches the start
+	// of the epoch, nothing is said of what may be beyond it (KIP-207).
+	var beyond error
+	if q.ReplicaID == ConsumerReplicaID && p.state.epochStart > p.log.HighWatermark() {
+		beyond = kerr.OffsetNotAvailable
+	}
 	switch q.Timestamp {
 	case LatestTimestamp:
+		if beyond != nil {
+			return noOffset, beyond
+		}
 		return OffsetAnswer{Offset: last, TimestampMs: -1, LeaderEpoch: p.state.leaderEpoch}, nil
 	case EarliestTimestamp, EarliestLocalTimestamp:
 		start := p.log.LogStartOffset()
@@ -52,7 +64,7 @@ func (m *Manager) ListOffset(topic string, partition int32, q OffsetQuery) (Offs
 		return noOffset, err
 	}
 	if !ok || found.Offset >= last {
-		return noOffset, nil
+		return noOffset, beyond
 	}
 	return OffsetAnswer{Offset: found.Offset, TimestampMs: found.TimestampMs, LeaderEpoch: found.LeaderEpoch}, nil
 }

@@ -1,7 +1,6 @@
 package replica
 
 import (
-	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -10,6 +9,7 @@ import (
 	"github.com/ottla/ottla/controller/image"
 	"github.com/ottla/ottla/internal/kerror"
 	commitlog "github.com/ottla/ottla/log"
+	"github.com/ottla/ottla/replica/isr"
 )
 
 // notLeading is Partition.leading while this broker doesn't lead.
@@ -22,6 +22,8 @@ type Partition struct {
 	topicID image.ID
 	index   int32
 	nodeID  int32
+	// host is what the partition asks of its manager.
+	host host
 
 	// log is nil, and failure set, if the log can't be used. Fixed at creation.
 	log     *commitlog.Log
@@ -29,6 +31,8 @@ type Partition struct {
 
 	// minInsyncReplicas is the topic's min.insync.replicas.
 	minInsyncReplicas atomic.Int32
+	// leaderThrottled and followerThrottled say that this replica is named by the topic's throttles.
+	leaderThrottled, followerThrottled atomic.Bool
 
 	// mu guards state. It is held for reading across an append, so that leadership can't move
 	// between the decision to append and the append.
@@ -46,9 +50,13 @@ type Partition struct {
 	positions sync.Mutex
 	// uncommittedBytes is what was appended since the high watermark last moved; guarded by positions.
 	uncommittedBytes int64
+	// view is the followers while this broker leads some, else nil. The pointer is guarded by mu, what it
+	// points at by positions.
+	view *isr.State
 
-	// readers wait for an upper bound to move, commits for the high watermark to pass an offset.
-	readers, commits waitList
+	// readers wait for an upper bound to move, commits for the high watermark to pass an offset, deletes
+	// for the low watermark to reach one.
+	readers, commits, deletes waitList
 }
 
 // state is what the cluster metadata says of a partition.
@@ -57,11 +65,13 @@ type state struct {
 	leaderEpoch    int32
 	partitionEpoch int32
 	replicas, isr  []int32
-	deleted        bool
+	// epochStart is the log end at which the leader epoch began, if this broker leads.
+	epochStart int64
+	deleted    bool
 }
 
-func newPartition(nodeID int32, topic string, id image.ID, index int32) *Partition {
-	p := &Partition{topic: topic, topicID: id, index: index, nodeID: nodeID}
+func newPartition(h host, nodeID int32, topic string, id image.ID, index int32) *Partition {
+	p := &Partition{topic: topic, topicID: id, index: index, nodeID: nodeID, host: h}
 	p.state = state{leader: image.NoLeader, leaderEpoch: -1, partitionEpoch: -1}
 	p.leading.Store(notLeading)
 	return p
@@ -81,19 +91,21 @@ func (p *Partition) apply(s *image.Partition) error {
 		return nil
 	}
 	p.state = state{leader: s.Leader, leaderEpoch: s.LeaderEpoch, partitionEpoch: s.PartitionEpoch,
-		replicas: s.Replicas, isr: s.ISR}
+		replicas: s.Replicas, isr: s.ISR, epochStart: old.epochStart}
 	var err error
 	leading := int32(notLeading)
 	if s.Leader == p.nodeID && p.failure == nil {
 		leading = s.LeaderEpoch
 		if old.leader != p.nodeID || old.leaderEpoch != s.LeaderEpoch {
 			// The epoch starts at the log end, before its first append (KIP-101).
-			err = p.log.AssignEpoch(s.LeaderEpoch, p.log.LogEndOffset())
+			p.state.epochStart = p.log.LogEndOffset()
+			err = p.log.AssignEpoch(s.LeaderEpoch, p.state.epochStart)
 		}
 		if err != nil {
 			leading = notLeading
 		}
 	}
+	p.view = p.newView(&old, leading)
 	p.leading.Store(leading)
 	p.changes.Add(1)
 	if leading != notLeading {
@@ -109,10 +121,17 @@ func (p *Partition) reconfigure(s Settings) {
 	p.log.UpdateConfig(s.Log)
 	p.mu.RLock()
 	defer p.mu.RUnlock()
-	p.minInsyncReplicas.Store(s.MinInsyncReplicas)
+	p.configure(s)
 	if p.leading.Load() != notLeading {
 		p.advance(0)
 	}
+}
+
+// configure takes what the settings say to the replica, not to its log.
+func (p *Partition) configure(s Settings) {
+	p.minInsyncReplicas.Store(s.MinInsyncReplicas)
+	p.leaderThrottled.Store(names(s.LeaderThrottled, p.index, p.nodeID))
+	p.followerThrottled.Store(names(s.FollowerThrottled, p.index, p.nodeID))
 }
 
 // retire ends the partition: every waiter is woken, and later calls fail.
@@ -120,6 +139,7 @@ func (p *Partition) retire() {
 	p.mu.Lock()
 	p.state.deleted = true
 	p.state.leader = image.NoLeader
+	p.view = nil
 	p.leading.Store(notLeading)
 	p.changes.Add(1)
 	p.mu.Unlock()
@@ -129,6 +149,17 @@ func (p *Partition) retire() {
 // checkLeader tells whether this broker leads, in the epoch that the client believes in.
 // Requires: p.mu held.
 func (p *Partition) checkLeader(currentLeaderEpoch int32) error {
+	if err := p.checkEpoch(currentLeaderEpoch); err != nil {
+		return err
+	}
+	if p.leading.Load() == notLeading {
+		return kerr.NotLeaderForPartition
+	}
+	return nil
+}
+
+// checkEpoch tells whether the client believes in the leader epoch that is known here. Requires: p.mu held.
+func (p *Partition) checkEpoch(currentLeaderEpoch int32) error {
 	if p.failure != nil {
 		return p.failure
 	}
@@ -140,8 +171,20 @@ func (p *Partition) checkLeader(currentLeaderEpoch int32) error {
 			return kerr.UnknownLeaderEpoch
 		}
 	}
-	if p.leading.Load() == notLeading {
-		return kerr.NotLeaderForPartition
+	return nil
+}
+
+// checkReader tells whether a plan may read here: followers from their leader, consumers also from
+// followers if their version knows of it (KIP-392). Requires: p.mu held.
+func (p *Partition) checkReader(plan *FetchPlan, currentLeaderEpoch int32) error {
+	if plan.FromFollowers && plan.ReplicaID < 0 && !p.state.deleted {
+		return p.checkEpoch(currentLeaderEpoch)
+	}
+	if err := p.checkLeader(currentLeaderEpoch); err != nil {
+		return err
+	}
+	if plan.ReplicaID >= 0 {
+		return p.checkFollower(plan.ReplicaID, currentLeaderEpoch)
 	}
 	return nil
 }
@@ -159,19 +202,6 @@ func (p *Partition) checkReplicas() error {
 // neededReplicas is how many in-sync replicas it takes to commit. Requires: p.mu held.
 func (p *Partition) neededReplicas() int {
 	return min(int(p.minInsyncReplicas.Load()), len(p.state.replicas))
-}
-
-// committable is the smallest log end offset of the in-sync replicas (KIP-497); nothing more is
-// committed while there are too few of them (KIP-966). Requires: p.mu held, this broker leads.
-func (p *Partition) committable() int64 {
-	if len(p.state.isr) < p.neededReplicas() {
-		return p.log.HighWatermark()
-	}
-	if len(p.state.isr) > 1 && slices.Contains(p.state.isr, p.nodeID) {
-		// The other replicas' progress isn't known to this broker: nothing more is committed.
-		return p.log.HighWatermark()
-	}
-	return p.log.LogEndOffset()
 }
 
 // advance moves the high watermark as far as the in-sync replicas allow, after appendedBytes were

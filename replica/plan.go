@@ -3,6 +3,9 @@ package replica
 // ConsumerReplicaID is the replica id of a fetch that doesn't come from a follower.
 const ConsumerReplicaID = -1
 
+// DebuggingReplicaID asks any replica, not only the leader, and sees what followers see.
+const DebuggingReplicaID = -2
+
 // Isolation levels of a read, as on the wire.
 const (
 	ReadUncommitted int8 = 0
@@ -51,12 +54,16 @@ type FetchPlan struct {
 	// MinBytes completes the fetch, MaxBytes ends reading; the first batch is read whole (KIP-74).
 	MinBytes, MaxBytes int
 	// Rack is the client's rack, empty if unknown.
-	Rack       string
-	Partitions []FetchPartition
+	Rack string
+	// FromFollowers says that the consumer may read from a replica that doesn't lead (KIP-392).
+	FromFollowers bool
+	Partitions    []FetchPartition
 
 	// readBytes is what the last run found; what lacks to MinBytes is waited for.
 	readBytes int
-	waiter    Waiter
+	// waited says that the plan ran already: a follower has told its progress.
+	waited bool
+	waiter Waiter
 }
 
 // FetchPartition is one read of a plan: what is asked above, what was found below.

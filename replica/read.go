@@ -4,13 +4,13 @@ import (
 	"encoding/binary"
 	"errors"
 	"io"
-	"slices"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kerr"
 
 	commitlog "github.com/ottla/ottla/log"
 	"github.com/ottla/ottla/log/batch"
+	"github.com/ottla/ottla/replica/isr"
 )
 
 // noDeadline is the timeout of a wait without one.
@@ -94,17 +94,17 @@ func (p *Partition) read(plan *FetchPlan, fp *FetchPartition, maxBytes int, minO
 	}
 	p.mu.RLock()
 	defer p.mu.RUnlock()
-	if err := p.checkLeader(fp.CurrentLeaderEpoch); err != nil {
+	if err := p.checkReader(plan, fp.CurrentLeaderEpoch); err != nil {
 		return err
-	}
-	if plan.ReplicaID >= 0 && (plan.ReplicaID == p.nodeID || !slices.Contains(p.state.replicas, plan.ReplicaID)) {
-		return kerr.NotLeaderForPartition // As Kafka tells a broker that isn't a follower (yet).
 	}
 	bound := plan.bound()
 	fp.source, fp.changes = p, p.changes.Load()
 	// The bound is read before the log is, so that what comes in between wakes the waiter.
 	fp.seen = p.upperBound(bound)
 	fp.HighWatermark, fp.LastStableOffset, fp.LogStartOffset = p.log.HighWatermark(), p.log.LastStableOffset(), p.log.LogStartOffset()
+	if fp.PreferredReadReplica = p.preferredReplica(plan, fp.FetchOffset); fp.PreferredReadReplica >= 0 {
+		return nil
+	}
 	if fp.LastFetchedEpoch >= 0 {
 		end := p.log.EpochEndOffset(fp.LastFetchedEpoch)
 		if end.LeaderEpoch < 0 || end.EndOffset < 0 {
@@ -119,15 +119,29 @@ func (p *Partition) read(plan *FetchPlan, fp *FetchPartition, maxBytes int, minO
 		// Kafka trips over a negative limit where there is something to read.
 		return kerr.UnknownServerError
 	}
+	upper := fp.seen
+	if p.withheld(plan) {
+		upper = min(upper, fp.FetchOffset)
+	}
 	info, err := p.log.Read(commitlog.ReadOptions{
 		Offset: fp.FetchOffset, MaxBytes: maxBytes, MinOneBatch: minOneBatch,
-		UpperBound: fp.seen, Aborted: bound == boundLastStableOffset,
+		UpperBound: upper, Aborted: bound == boundLastStableOffset,
 	})
 	if err != nil {
 		return err
 	}
 	if info.Records != nil {
 		fp.Records = info.Records
+		if plan.ReplicaID >= 0 && p.leaderThrottled.Load() {
+			p.host.copied(info.Records.Len())
+		}
+	}
+	if plan.ReplicaID >= 0 && !plan.waited {
+		if err := p.followerFetched(plan.ReplicaID, isr.Fetch{Offset: fp.FetchOffset, LogStartOffset: fp.FollowerLogStartOffset,
+			LeaderEnd: fp.seen, BrokerEpoch: plan.ReplicaEpoch, At: p.host.now()}); err != nil {
+			return err
+		}
+		fp.HighWatermark, fp.LastStableOffset = p.log.HighWatermark(), p.log.LastStableOffset()
 	}
 	if bound == boundLastStableOffset {
 		fp.Aborted = make([]AbortedTransaction, len(info.Aborted))
@@ -142,6 +156,7 @@ func (p *Partition) read(plan *FetchPlan, fp *FetchPartition, maxBytes int, minO
 // timeout has passed since the plan first waited (expired). The plan must hold no records while it
 // waits. It reports false, and doesn't call wake, if the plan was cancelled.
 func (m *Manager) AwaitFetch(plan *FetchPlan, timeout time.Duration, wake func(expired bool)) bool {
+	plan.waited = true
 	w := &plan.waiter
 	if cap(w.entries) < len(plan.Partitions) {
 		w.entries = make([]waitEntry, 0, len(plan.Partitions))

@@ -260,11 +260,11 @@ func TestDeletedAndMadeAgain(t *testing.T) {
 func TestConfigReachesLogs(t *testing.T) {
 	r := newRig(t)
 	r.create("t", 1, self)
-	if _, err := r.m.DeleteRecords("t", 0, -1); err != nil {
+	if _, err := r.deleteRecords("t", -1); err != nil {
 		t.Fatal(err)
 	}
 	r.set("t", "cleanup.policy", "compact")
-	if _, err := r.m.DeleteRecords("t", 0, -1); !errors.Is(err, kerr.PolicyViolation) {
+	if _, err := r.deleteRecords("t", -1); !errors.Is(err, kerr.PolicyViolation) {
 		t.Errorf("DeleteRecords of a compacted topic: %v", err)
 	}
 }

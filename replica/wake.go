@@ -81,14 +81,19 @@ func (p *Partition) wakeCommits(highWatermark int64) {
 	}
 }
 
-// stateChanged wakes every reader, and fails the appends of epochs that this broker no longer
-// leads: they may be stored, and idempotence makes the retry safe.
-func (p *Partition) stateChanged() {
+// wakeAllReaders has every reader look again.
+func (p *Partition) wakeAllReaders() {
 	p.readers.mu.Lock()
+	defer p.readers.mu.Unlock()
 	for e := p.readers.head; e != nil; e = e.next {
 		e.waiter.satisfy(math.MaxInt32)
 	}
-	p.readers.mu.Unlock()
+}
+
+// stateChanged wakes every reader, and fails the appends of epochs that this broker no longer
+// leads: they may be stored, and idempotence makes the retry safe.
+func (p *Partition) stateChanged() {
+	p.wakeAllReaders()
 
 	epoch := p.leading.Load()
 	p.commits.mu.Lock()
@@ -101,9 +106,13 @@ func (p *Partition) stateChanged() {
 		e = next
 	}
 	p.commits.mu.Unlock()
+
+	p.mu.RLock()
+	p.wakeDeletes()
+	p.mu.RUnlock()
 }
 
-// answer settles a commit entry. Requires: p.commits.mu held, e not linked.
+// answer settles an entry of commits or deletes. Requires: the list's mu held, e not linked.
 func (p *Partition) answer(e *waitEntry, err error) {
 	e.done, e.err = true, err
 	e.waiter.satisfy(1)
