@@ -32,7 +32,9 @@ type cluster struct {
 	images []*image.Image
 	nodes  map[int32]*node
 	epochs int64 // broker epochs given out
-	minISR int32
+	// sessions counts fetch sessions; no id is used twice, as random ones aren't.
+	sessions int32
+	minISR   int32
 	// unclean lets the controller elect a leader outside of the ISR.
 	unclean bool
 	// overstate makes leaders believe of followers that they have one record more than they have: a
@@ -59,7 +61,6 @@ type node struct {
 	img      *image.Image
 	epoch    int64
 	sessions map[int32]*leaderSession
-	served   int32 // sessions given out
 }
 
 const (
@@ -114,7 +115,7 @@ func (c *cluster) start(id int32) {
 	}
 	c.epochs++
 	n.epoch, n.up, n.seen, n.img, n.sessions = c.epochs, true, 0, image.Empty(), map[int32]*leaderSession{}
-	rec := &metadata.RegisterBrokerRecord{BrokerID: id, BrokerEpoch: n.epoch, Fenced: true}
+	rec := &metadata.RegisterBrokerRecord{BrokerID: id, BrokerEpoch: n.epoch, Fenced: true, IncarnationID: n.incarnation()}
 	if rack, ok := c.racks[id]; ok {
 		rec.Rack = &rack
 	}
@@ -127,13 +128,20 @@ func (c *cluster) start(id int32) {
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	n.m = NewManager(Config{NodeID: id, Logs: n.logs, Clock: c.clk, Logger: logger, Peers: clusterPeers{c, n}, ISRChanges: clusterController{c, n},
+	n.m = NewManager(Config{NodeID: id, IncarnationID: n.incarnation(), Logs: n.logs, Clock: c.clk, Logger: logger, Peers: clusterPeers{c, n}, ISRChanges: clusterController{c, n},
 		Replication: c.replication,
 		Settings: func(*image.Image, string) Settings {
 			return Settings{Log: commitlog.DefaultConfig(), MinInsyncReplicas: c.minISR}
 		}})
 	n.m.stepped = true
-	n.m.SetBrokerEpoch(n.epoch)
+}
+
+func (n *node) incarnation() image.ID { return image.ID{byte(n.id), byte(n.epoch), byte(n.epoch >> 8), 1} }
+
+// ready tells whether the broker serves: it has the image with its registration.
+func (n *node) ready() bool {
+	b := n.img.Broker(n.id)
+	return n.up && b != nil && b.Epoch == n.epoch
 }
 
 // stop ends a broker in order.
@@ -312,7 +320,7 @@ var errUnreachable = errors.New("unreachable")
 
 func (p clusterPeers) Fetch(_ context.Context, broker int32, _ int, req *kmsg.FetchRequest) (*kmsg.FetchResponse, error) {
 	leader := p.c.nodes[broker]
-	if !leader.up {
+	if !leader.ready() {
 		return nil, errUnreachable
 	}
 	// Through the wire's form, so that a field that isn't sent isn't seen.
@@ -329,7 +337,7 @@ func (p clusterPeers) Fetch(_ context.Context, broker int32, _ int, req *kmsg.Fe
 
 func (p clusterPeers) ListOffsets(_ context.Context, broker int32, _ int, req *kmsg.ListOffsetsRequest) (*kmsg.ListOffsetsResponse, error) {
 	leader := p.c.nodes[broker]
-	if !leader.up {
+	if !leader.ready() {
 		return nil, errUnreachable
 	}
 	q := req.Topics[0].Partitions[0]
@@ -362,10 +370,10 @@ func (n *node) serve(req *kmsg.FetchRequest) *kmsg.FetchResponse {
 	switch {
 	case req.SessionEpoch == 0:
 		delete(n.sessions, req.SessionID)
-		n.served++
+		n.c.sessions++
 		s = &leaderSession{asked: map[sessionKey]FetchPartition{}, told: map[sessionKey][2]int64{}}
-		n.sessions[n.served] = s
-		resp.SessionID = n.served
+		n.sessions[n.c.sessions] = s
+		resp.SessionID = n.c.sessions
 	case s == nil:
 		resp.ErrorCode = kerr.FetchSessionIDNotFound.Code
 		return resp
@@ -382,7 +390,7 @@ func (n *node) serve(req *kmsg.FetchRequest) *kmsg.FetchResponse {
 			if _, ok := s.asked[key]; !ok {
 				s.order = append(s.order, key)
 			}
-			s.asked[key] = FetchPartition{Topic: n.img.TopicByID(t.TopicID).Name, TopicID: t.TopicID, Partition: p.Partition, CurrentLeaderEpoch: p.CurrentLeaderEpoch,
+			s.asked[key] = FetchPartition{TopicID: t.TopicID, Partition: p.Partition, CurrentLeaderEpoch: p.CurrentLeaderEpoch,
 				FetchOffset: p.FetchOffset, LastFetchedEpoch: p.LastFetchedEpoch, FollowerLogStartOffset: p.LogStartOffset, MaxBytes: p.PartitionMaxBytes}
 		}
 	}
@@ -396,7 +404,13 @@ func (n *node) serve(req *kmsg.FetchRequest) *kmsg.FetchResponse {
 	}
 	plan := &FetchPlan{ReplicaID: req.ReplicaState.ID, ReplicaEpoch: req.ReplicaState.Epoch, MaxBytes: int(req.MaxBytes)}
 	for _, key := range s.order {
-		plan.Partitions = append(plan.Partitions, s.asked[key])
+		fp := s.asked[key]
+		if t := n.img.TopicByID(key.topicID); t != nil {
+			fp.Topic = t.Name
+		} else {
+			fp.Err = kerr.UnknownTopicID
+		}
+		plan.Partitions = append(plan.Partitions, fp)
 	}
 	if n.c.overstate {
 		n.overstate(plan)

@@ -19,6 +19,11 @@ import (
 // Config is what a Manager is made of.
 type Config struct {
 	NodeID int32
+	// IncarnationID is what this start of the broker registers with. Images that don't have that
+	// registration are of the past: the manager leads and follows nothing by them, since what they say of
+	// this broker was about a former life. Zero takes every image for the present.
+	IncarnationID image.ID
+
 	Logs   *commitlog.Manager
 	Clock  clock.Clock
 	Logger *slog.Logger
@@ -52,6 +57,8 @@ type Manager struct {
 
 	// image is the newest image that was applied; it tells unknown partitions from those of others.
 	image atomic.Pointer[image.Image]
+	// present says that an image with this broker's registration was applied. It belongs to ApplyImage.
+	present bool
 
 	// brokerEpoch is this broker's registration, noBrokerEpoch before it.
 	brokerEpoch atomic.Int64
@@ -115,8 +122,9 @@ func (m *Manager) all() []*Partition {
 	return list
 }
 
-// SetBrokerEpoch tells this broker's epoch, that of its registration. Nothing is fetched and no ISR is
-// changed before: a leader must be able to tell this life of the broker from former ones (KIP-903).
+// SetBrokerEpoch tells this broker's epoch, that of its registration; with Config.IncarnationID the image
+// tells it. Nothing is fetched and no ISR is changed before: a leader must be able to tell this life of
+// the broker from former ones (KIP-903).
 func (m *Manager) SetBrokerEpoch(epoch int64) {
 	m.brokerEpoch.Store(epoch)
 	m.fetchers.wake()
@@ -166,6 +174,17 @@ func (m *Manager) Led(topic string, index int32) (*Partition, int32, error) {
 // delta says. It is called from one goroutine, in the order of the images. old may be nil.
 func (m *Manager) ApplyImage(_, newImage *image.Image, delta *image.Delta) {
 	m.image.Store(newImage)
+	if !m.present {
+		epoch, ok := m.registeredIn(newImage)
+		if !ok {
+			return
+		}
+		m.present = true
+		if epoch != noBrokerEpoch {
+			m.SetBrokerEpoch(epoch)
+		}
+		delta = image.Diff(image.Empty(), newImage)
+	}
 	// What goes is deleted first, since what comes may have its name, and all at once: a deletion's
 	// cost is in its flushes.
 	var dropped []*commitlog.Log
@@ -186,6 +205,18 @@ func (m *Manager) ApplyImage(_, newImage *image.Image, delta *image.Delta) {
 		}
 	}
 	m.reconfigure(newImage, delta)
+}
+
+// registeredIn tells whether an image has the registration of this life of the broker, and its epoch.
+func (m *Manager) registeredIn(img *image.Image) (epoch int64, ok bool) {
+	if m.cfg.IncarnationID == (image.ID{}) {
+		return noBrokerEpoch, true
+	}
+	b := img.Broker(m.cfg.NodeID)
+	if b == nil || b.IncarnationID != m.cfg.IncarnationID {
+		return noBrokerEpoch, false
+	}
+	return b.Epoch, true
 }
 
 // applyTopic applies the partitions of a topic that changed.

@@ -226,12 +226,10 @@ func TestUncleanElectionIsAnAlarm(t *testing.T) {
 	c.publishAll()
 	c.mustProduce(1, -1, "a", "b")
 	c.wantPositions(1, 2, 2)
-	c.kill(1, false, nil)
 	c.fence(1)
 	c.unfence(2)
 	c.publishAll()
 	c.mustProduce(2, 1, "c")
-	c.start(1)
 	c.unfence(1)
 	c.settle()
 	for id := int32(1); id <= 2; id++ {
