@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -26,8 +27,15 @@ import (
 // that a test moves message by message. Nothing of it runs by itself: time stands still between calls of
 // advance, and fetchers are stepped.
 type cluster struct {
-	t   testing.TB
-	clk *clock.Manual
+	t testing.TB
+	// clk is manual, or the system's in a live cluster, whose fetchers run by themselves.
+	clk    clock.Clock
+	manual *clock.Manual
+	live   bool
+	// mu is for live clusters: it guards images, sessions and counts against each other's goroutines.
+	mu sync.Mutex
+	// fetches counts what leaders were asked.
+	fetches int
 	// images are all images of the controller, the newest last.
 	images []*image.Image
 	nodes  map[int32]*node
@@ -73,8 +81,24 @@ var theTopicID = idOf(theTopic, 1)
 // first.
 func newCluster(t testing.TB, n int, minISR int32, replicas ...int32) *cluster {
 	t.Helper()
-	c := &cluster{t: t, clk: clock.NewManual(time.Unix(1_000_000_000, 0)), nodes: map[int32]*node{}, minISR: minISR,
+	manual := clock.NewManual(time.Unix(1_000_000_000, 0))
+	c := &cluster{t: t, clk: manual, manual: manual, nodes: map[int32]*node{}, minISR: minISR,
 		images: []*image.Image{image.Empty()}, replication: DefaultReplication()}
+	c.begin(n, replicas)
+	return c
+}
+
+// newLiveCluster is a cluster that runs by itself, for use in a bubble of synctest.
+func newLiveCluster(t testing.TB, n int, minISR int32, replicas ...int32) *cluster {
+	t.Helper()
+	c := &cluster{t: t, clk: clock.System{}, live: true, nodes: map[int32]*node{}, minISR: minISR,
+		images: []*image.Image{image.Empty()}, replication: DefaultReplication()}
+	c.begin(n, replicas)
+	return c
+}
+
+func (c *cluster) begin(n int, replicas []int32) {
+	c.t.Helper()
 	for id := int32(1); id <= int32(n); id++ {
 		c.nodes[id] = &node{c: c, id: id, fs: vfs.NewMem()}
 		c.start(id)
@@ -82,14 +106,15 @@ func newCluster(t testing.TB, n int, minISR int32, replicas ...int32) *cluster {
 	}
 	c.decide(&metadata.TopicRecord{Name: theTopic, TopicID: theTopicID},
 		&metadata.PartitionRecord{TopicID: theTopicID, Replicas: replicas, ISR: replicas, Leader: replicas[0], Directories: make([]image.ID, len(replicas))})
-	t.Cleanup(func() {
-		for _, id := range c.ids() {
-			if c.nodes[id].up {
-				c.stop(id)
-			}
+	c.t.Cleanup(c.stopAll)
+}
+
+func (c *cluster) stopAll() {
+	for _, id := range c.ids() {
+		if c.nodes[id].up {
+			c.stop(id)
 		}
-	})
-	return c
+	}
 }
 
 func (c *cluster) ids() []int32 {
@@ -104,7 +129,7 @@ func (c *cluster) ids() []int32 {
 func (c *cluster) img() *image.Image       { return c.images[len(c.images)-1] }
 func (c *cluster) part() *image.Partition  { return c.img().Partition(theTopic, 0) }
 func (c *cluster) alive(id int32) bool     { b := c.img().Broker(id); return b != nil && !b.Fenced }
-func (c *cluster) advance(d time.Duration) { c.clk.Advance(d) }
+func (c *cluster) advance(d time.Duration) { c.manual.Advance(d) }
 
 // start begins a new life of a broker, which is registered and fenced.
 func (c *cluster) start(id int32) {
@@ -133,13 +158,17 @@ func (c *cluster) start(id int32) {
 		Settings: func(*image.Image, string) Settings {
 			return Settings{Log: commitlog.DefaultConfig(), MinInsyncReplicas: c.minISR}
 		}})
-	n.m.stepped = true
+	n.m.stepped = !c.live
 }
 
-func (n *node) incarnation() image.ID { return image.ID{byte(n.id), byte(n.epoch), byte(n.epoch >> 8), 1} }
+func (n *node) incarnation() image.ID {
+	return image.ID{byte(n.id), byte(n.epoch), byte(n.epoch >> 8), 1}
+}
 
 // ready tells whether the broker serves: it has the image with its registration.
 func (n *node) ready() bool {
+	n.c.mu.Lock()
+	defer n.c.mu.Unlock()
 	b := n.img.Broker(n.id)
 	return n.up && b != nil && b.Epoch == n.epoch
 }
@@ -245,13 +274,16 @@ func (c *cluster) unfence(id int32) {
 // publish gives a broker the next image, if there is one it hasn't.
 func (c *cluster) publish(id int32) bool {
 	n := c.nodes[id]
+	c.mu.Lock()
 	if !n.up || n.seen == len(c.images) {
+		c.mu.Unlock()
 		return false
 	}
 	next := c.images[n.seen]
 	n.seen++
 	old := n.img
 	n.img = next
+	c.mu.Unlock()
 	n.m.ApplyImage(old, next, image.Diff(old, next))
 	return true
 }
@@ -318,7 +350,7 @@ type clusterPeers struct {
 
 var errUnreachable = errors.New("unreachable")
 
-func (p clusterPeers) Fetch(_ context.Context, broker int32, _ int, req *kmsg.FetchRequest) (*kmsg.FetchResponse, error) {
+func (p clusterPeers) Fetch(ctx context.Context, broker int32, _ int, req *kmsg.FetchRequest) (*kmsg.FetchResponse, error) {
 	leader := p.c.nodes[broker]
 	if !leader.ready() {
 		return nil, errUnreachable
@@ -329,7 +361,10 @@ func (p clusterPeers) Fetch(_ context.Context, broker int32, _ int, req *kmsg.Fe
 	if err := wire.ReadFrom(req.AppendTo(nil)); err != nil {
 		return nil, err
 	}
-	resp := leader.serve(wire)
+	resp := leader.serve(ctx, wire)
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
 	out := kmsg.NewPtrFetchResponse()
 	out.Version = req.Version
 	return out, out.ReadFrom(resp.AppendTo(nil))
@@ -362,8 +397,11 @@ func codeOf(err error) int16 {
 	return kerr.UnknownServerError.Code
 }
 
-// serve answers a fetch as the handler does, but never waits.
-func (n *node) serve(req *kmsg.FetchRequest) *kmsg.FetchResponse {
+// serve answers a fetch as the handler does, but waits in live clusters only.
+func (n *node) serve(ctx context.Context, req *kmsg.FetchRequest) *kmsg.FetchResponse {
+	n.c.mu.Lock()
+	defer n.c.mu.Unlock()
+	n.c.fetches++
 	resp := kmsg.NewPtrFetchResponse()
 	resp.Version = req.Version
 	s := n.sessions[req.SessionID]
@@ -415,7 +453,7 @@ func (n *node) serve(req *kmsg.FetchRequest) *kmsg.FetchResponse {
 	if n.c.overstate {
 		n.overstate(plan)
 	}
-	n.m.Fetch(plan)
+	n.fetch(ctx, plan, req)
 	topics := map[[16]byte]int{}
 	for i := range plan.Partitions {
 		fp := &plan.Partitions[i]
@@ -454,6 +492,34 @@ func (n *node) serve(req *kmsg.FetchRequest) *kmsg.FetchResponse {
 	return resp
 }
 
+// fetch runs a plan until it is worth an answer. Requires: c.mu held, which it gives up meanwhile.
+func (n *node) fetch(ctx context.Context, plan *FetchPlan, req *kmsg.FetchRequest) {
+	if !n.c.live {
+		n.m.Fetch(plan)
+		return
+	}
+	n.c.mu.Unlock()
+	defer n.c.mu.Lock()
+	plan.MinBytes = int(req.MinBytes)
+	defer n.m.CancelFetch(plan)
+	for !n.m.Fetch(plan) {
+		plan.Release()
+		woke := make(chan bool, 1)
+		if !n.m.AwaitFetch(plan, time.Duration(req.MaxWaitMillis)*time.Millisecond, func(expired bool) { woke <- expired }) {
+			return
+		}
+		select {
+		case expired := <-woke:
+			if expired {
+				n.m.Fetch(plan)
+				return
+			}
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
 // overstate has the leader believe that the follower is one record further.
 func (n *node) overstate(plan *FetchPlan) {
 	more := &FetchPlan{ReplicaID: plan.ReplicaID, ReplicaEpoch: plan.ReplicaEpoch, MaxBytes: plan.MaxBytes, Partitions: slices.Clone(plan.Partitions)}
@@ -473,6 +539,8 @@ type clusterController struct {
 
 func (a clusterController) AlterPartition(_ context.Context, req *kmsg.AlterPartitionRequest) (*kmsg.AlterPartitionResponse, error) {
 	c := a.c
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	if !a.n.up || c.loseRequest != nil && c.loseRequest() {
 		return nil, errUnreachable
 	}

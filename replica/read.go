@@ -19,7 +19,8 @@ const noDeadline = time.Duration(-1)
 // Fetch reads each partition of the plan, in order, and fills in the results. It reports whether
 // they are worth an answer now: enough bytes, an error, a divergence, nothing to wait for. Errors
 // that were there before the plan ran don't hurry it, as in Kafka: a consumer of a deleted topic
-// would turn in circles.
+// would turn in circles. A follower is told of them at once: it asks again after a pause of its own, so that
+// a topic of which it has heard first isn't held up by a fetch that waits for others.
 func (m *Manager) Fetch(plan *FetchPlan) (ready bool) {
 	plan.readBytes = 0
 	left := plan.MaxBytes
@@ -32,6 +33,7 @@ func (m *Manager) Fetch(plan *FetchPlan) (ready bool) {
 		}
 		fp.clear()
 		if fp.Err != nil {
+			ready = ready || plan.ReplicaID >= 0
 			continue
 		}
 		readable++

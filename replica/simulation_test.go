@@ -335,11 +335,3 @@ func TestSimulationFindsPlantedBug(t *testing.T) {
 	}
 	t.Error("500 seeds found nothing")
 }
-
-func (s *simulation) stopAll() {
-	for _, id := range s.ids() {
-		if s.nodes[id].up {
-			s.stop(id)
-		}
-	}
-}
