@@ -1,5 +1,10 @@
 package config
 
+import (
+	"strconv"
+	"strings"
+)
+
 // Broker is the settings of this node: typed where the program uses them, and by name through the
 // embedded Layers for the rest. A Broker never changes; see With.
 type Broker struct {
@@ -23,8 +28,10 @@ type Broker struct {
 	Network Network
 	Topics  Topics
 	Logs    Logs
-	Groups  Groups
-	Offsets Offsets
+	// Replication is how this broker leads and follows.
+	Replication Replication
+	Groups      Groups
+	Offsets     Offsets
 }
 
 // Roles is what this node does.
@@ -66,9 +73,49 @@ type Network struct {
 	FetchSessionCacheSlots     int32
 	RequestPartitionSizeLimit  int32
 	MaxRequestTimeoutMs        int32
-	ReplicationFetchMaxWaitMs  int32
-	ReplicationLagTimeMaxMs    int64
 	ProducerPurgatoryThreshold int32
+}
+
+// Replication is how replicas are kept alike.
+type Replication struct {
+	// NumFetchers is num.replica.fetchers.
+	NumFetchers int32
+	// FetchMinBytes, FetchMaxBytes, FetchResponseMaxBytes, FetchWaitMaxMs and FetchBackoffMs are
+	// replica.fetch.*.
+	FetchMinBytes, FetchMaxBytes, FetchResponseMaxBytes int32
+	FetchWaitMaxMs, FetchBackoffMs                      int32
+	// LagTimeMaxMs is replica.lag.time.max.ms.
+	LagTimeMaxMs int64
+	// SelectorClass is replica.selector.class, empty without one; RackAware says that it is Kafka's
+	// rack-aware one, the only one there is.
+	SelectorClass string
+	RackAware     bool
+	// LeaderThrottleBytes and FollowerThrottleBytes are leader.replication.throttled.rate and
+	// follower.replication.throttled.rate, a second; 0 where unset. They are dynamic only.
+	LeaderThrottleBytes, FollowerThrottleBytes int64
+}
+
+// rackAwareSelector is the class name of Kafka's selector that prefers a replica in the client's rack.
+const rackAwareSelector = "org.apache.kafka.common.replica.RackAwareReplicaSelector"
+
+// Names of the dynamic throttles.
+const (
+	leaderThrottleRate   = "leader.replication.throttled.rate"
+	followerThrottleRate = "follower.replication.throttled.rate"
+)
+
+// dynamicRate is a dynamic setting that no file has; 0 where it is unset or isn't a number.
+func (b *Broker) dynamicRate(name string) int64 {
+	for _, layer := range []map[string]string{b.DynamicBroker, b.DynamicDefault} {
+		if v, ok := layer[name]; ok {
+			n, err := strconv.ParseInt(strings.TrimSpace(v), 10, 64)
+			if err != nil || n < 0 {
+				return 0
+			}
+			return n
+		}
+	}
+	return 0
 }
 
 // Topics is how topics come to be.
@@ -159,8 +206,6 @@ func newBroker(l Layers, e Endpoints) *Broker {
 		FetchSessionCacheSlots:     i32("max.incremental.fetch.session.cache.slots"),
 		RequestPartitionSizeLimit:  i32("max.request.partition.size.limit"),
 		MaxRequestTimeoutMs:        i32("request.timeout.ms"),
-		ReplicationFetchMaxWaitMs:  i32("replica.fetch.wait.max.ms"),
-		ReplicationLagTimeMaxMs:    l.Int("replica.lag.time.max.ms"),
 		ProducerPurgatoryThreshold: i32("producer.purgatory.purge.interval.requests"),
 	}
 	b.Topics = Topics{
@@ -169,6 +214,19 @@ func newBroker(l Layers, e Endpoints) *Broker {
 		DefaultReplicationFactor: int16(l.Int("default.replication.factor")),
 		DeleteEnable:             l.Bool("delete.topic.enable"),
 	}
+	b.Replication = Replication{
+		NumFetchers:           i32("num.replica.fetchers"),
+		FetchMinBytes:         i32("replica.fetch.min.bytes"),
+		FetchMaxBytes:         i32("replica.fetch.max.bytes"),
+		FetchResponseMaxBytes: i32("replica.fetch.response.max.bytes"),
+		FetchWaitMaxMs:        i32("replica.fetch.wait.max.ms"),
+		FetchBackoffMs:        i32("replica.fetch.backoff.ms"),
+		LagTimeMaxMs:          l.Int("replica.lag.time.max.ms"),
+		SelectorClass:         l.Text("replica.selector.class"),
+		LeaderThrottleBytes:   b.dynamicRate(leaderThrottleRate),
+		FollowerThrottleBytes: b.dynamicRate(followerThrottleRate),
+	}
+	b.Replication.RackAware = b.Replication.SelectorClass == rackAwareSelector
 	b.Logs = Logs{
 		RetentionCheckIntervalMs:            l.Int("log.retention.check.interval.ms"),
 		FlushSchedulerIntervalMs:            l.Int("log.flush.scheduler.interval.ms"),

@@ -82,6 +82,7 @@ func effectiveBrokerKeys() []string {
 		"num.network.threads",
 		"num.partitions",
 		"num.recovery.threads.per.data.dir",
+		"num.replica.fetchers",
 		"offset.metadata.max.bytes",
 		"offsets.commit.timeout.ms",
 		"offsets.load.buffer.size",
@@ -95,7 +96,14 @@ func effectiveBrokerKeys() []string {
 		"producer.id.expiration.check.interval.ms",
 		"producer.id.expiration.ms",
 		"queued.max.request.bytes",
+		"replica.fetch.backoff.ms",
+		"replica.fetch.max.bytes",
+		"replica.fetch.min.bytes",
+		"replica.fetch.response.max.bytes",
+		"replica.fetch.wait.max.ms",
 		"replica.high.watermark.checkpoint.interval.ms",
+		"replica.lag.time.max.ms",
+		"replica.selector.class",
 		"request.timeout.ms",
 		"security.inter.broker.protocol",
 		"socket.listen.backlog.size",
@@ -117,8 +125,10 @@ func effectiveTopicKeys() []string {
 		"file.delete.delay.ms",
 		"flush.messages",
 		"flush.ms",
+		"follower.replication.throttled.replicas",
 		"index.interval.bytes",
 		"internal.segment.bytes",
+		"leader.replication.throttled.replicas",
 		"max.compaction.lag.ms",
 		"max.decompressed.message.bytes",
 		"max.message.bytes",
@@ -158,6 +168,9 @@ func (b *Broker) IdleDynamic() []string {
 	idle := map[string]bool{}
 	for _, layer := range []map[string]string{b.DynamicBroker, b.DynamicDefault} {
 		for name := range layer {
+			if name == leaderThrottleRate || name == followerThrottleRate {
+				continue
+			}
 			if k := lookupBroker(name); k == nil || !k.Effective || slices.Contains(restartKeys(), k.Name) {
 				idle[name] = true
 			}

@@ -36,7 +36,7 @@ func (s *Server) register(ctx context.Context, b *config.Broker, endpoints []ima
 	defer cancel()
 	req := kmsg.NewPtrBrokerRegistrationRequest()
 	req.Version = req.MaxVersion()
-	req.BrokerID, req.ClusterID, req.IncarnationID, req.Rack = b.NodeID, s.ClusterID(), s.newUUID(), b.Rack
+	req.BrokerID, req.ClusterID, req.IncarnationID, req.Rack = b.NodeID, s.ClusterID(), s.incarnation, b.Rack
 	for _, e := range endpoints {
 		l := kmsg.NewBrokerRegistrationRequestListener()
 		l.Name, l.Host, l.Port, l.SecurityProtocol = e.Name, e.Host, e.Port, e.SecurityProtocol

@@ -26,7 +26,8 @@ func milliseconds(ms int64) time.Duration {
 // topicSettings resolves a topic's settings for its replicas.
 func (s *Server) topicSettings(img *image.Image, topic string) replica.Settings {
 	t := s.settings.Broker().Topic(img.Configs(image.ResourceTopic, topic))
-	return replica.Settings{Log: logConfig(t), MinInsyncReplicas: t.MinInsyncReplicas}
+	return replica.Settings{Log: logConfig(t), MinInsyncReplicas: t.MinInsyncReplicas,
+		LeaderThrottled: t.LeaderThrottledReplicas, FollowerThrottled: t.FollowerThrottledReplicas}
 }
 
 func logConfig(t config.Topic) commitlog.Config {
@@ -75,6 +76,8 @@ func (s *Server) followSettings(_, img *image.Image, delta *image.Delta) {
 			s.logs.SetProducerIDExpiration(milliseconds(b.Logs.ProducerIDExpirationMs))
 			s.logs.SetMinFreeBytes(b.Logs.MinFreeBytes)
 			s.logs.SetCleaner(cleanerConfig(b))
+			s.replicas.SetFetchers(int(b.Replication.NumFetchers))
+			s.replicas.SetThrottles(b.Replication.LeaderThrottleBytes, b.Replication.FollowerThrottleBytes)
 			if idle := b.IdleDynamic(); len(idle) > 0 {
 				s.logger.Warn("dynamic settings without effect while the broker runs", "keys", strings.Join(idle, ", "))
 			}
@@ -114,6 +117,21 @@ func (s *Server) logManagerConfig(b *config.Broker) commitlog.ManagerConfig {
 			s.logger.Error("log directory is offline", "dir", path, "error", err)
 			s.dirFailed(err)
 		},
+	}
+}
+
+// replicationConfig is how this broker leads and follows.
+func replicationConfig(b *config.Broker) replica.Replication {
+	r := &b.Replication
+	return replica.Replication{
+		Fetchers:              int(r.NumFetchers),
+		FetchMinBytes:         r.FetchMinBytes,
+		FetchMaxBytes:         r.FetchMaxBytes,
+		FetchResponseMaxBytes: r.FetchResponseMaxBytes,
+		FetchWaitMax:          milliseconds(int64(r.FetchWaitMaxMs)),
+		FetchBackoff:          milliseconds(int64(r.FetchBackoffMs)),
+		LagTimeMax:            milliseconds(r.LagTimeMaxMs),
+		RackAware:             r.RackAware,
 	}
 }
 

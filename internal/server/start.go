@@ -29,9 +29,14 @@ func (s *Server) start(ctx context.Context) error {
 	if s.logs, err = commitlog.Open(ctx, s.env.FS, s.env.Clock, s.logger, s.logManagerConfig(b)); err != nil {
 		return err
 	}
+	s.incarnation = s.newUUID()
 	s.replicas = replica.NewManager(replica.Config{
-		NodeID: b.NodeID, Logs: s.logs, Clock: s.env.Clock, Logger: s.logger, Settings: s.topicSettings,
+		NodeID: b.NodeID, IncarnationID: s.incarnation, Logs: s.logs, Clock: s.env.Clock, Logger: s.logger,
+		Settings: s.topicSettings, Replication: replicationConfig(b),
 	})
+	if class := b.Replication.SelectorClass; class != "" && !b.Replication.RackAware {
+		s.logger.Warn("replica.selector.class is unknown: consumers read from leaders", "class", class)
+	}
 	if err := s.startController(ctx, b); err != nil {
 		return err
 	}
@@ -123,7 +128,7 @@ func (s *Server) startController(ctx context.Context, b *config.Broker) error {
 	// In this order: settings before those who resolve them, replicas before those who append to them.
 	s.controller.Subscribe(s.followSettings)
 	s.controller.Subscribe(s.replicas.ApplyImage)
-	s.controller.Subscribe(s.groups.ImageChanged)
+	s.controller.Subscribe(s.present(s.groups.ImageChanged))
 	return s.controller.Start(ctx)
 }
 
