@@ -70,7 +70,7 @@ func (fs *fetchers) leave(p *Partition, from *fetcher) {
 // fetcherOf says which fetcher of a leader has p. Requires: fs.mu held.
 func (fs *fetchers) fetcherOf(p *Partition, leader int32) fetcherID {
 	h := fnv.New32a()
-	h.Write([]byte(p.topic)) //nolint:errcheck // Never fails.
+	h.Write([]byte(p.topic))
 	return fetcherID{leader: leader, index: int((h.Sum32()*31 + uint32(p.index)) % uint32(fs.perLeader))}
 }
 

@@ -232,20 +232,20 @@ func (m *Manager) isrAnswered(s sentChange, answer *kmsg.AlterPartitionResponseT
 		p.positions.Unlock()
 		return false // News by an image came first.
 	}
-	switch code {
-	case nil:
+	switch answer.ErrorCode {
+	case 0:
 		if answer.LeaderEpoch != s.leaderEpoch || answer.PartitionEpoch < p.state.partitionEpoch {
 			break // An image will tell more.
 		}
 		p.state.isr, p.state.partitionEpoch = answer.ISR, answer.PartitionEpoch
 		p.view.CommitISR(answer.ISR)
 		m.stats.changed(s.change)
-	case kerr.OperationNotAttempted, kerr.IneligibleReplica, kerr.InvalidRequest:
+	case kerr.OperationNotAttempted.Code, kerr.IneligibleReplica.Code, kerr.InvalidRequest.Code:
 		// Refused for certain. A follower that still qualifies asks again with its next fetch.
 		p.view.Abandon()
 		m.stats.failedISRUpdates.Add(1)
-	case kerr.UnknownTopicOrPartition, kerr.UnknownTopicID, kerr.FencedLeaderEpoch, kerr.InvalidUpdateVersion,
-		kerr.NewLeaderElected:
+	case kerr.UnknownTopicOrPartition.Code, kerr.UnknownTopicID.Code, kerr.FencedLeaderEpoch.Code,
+		kerr.InvalidUpdateVersion.Code, kerr.NewLeaderElected.Code:
 		// Decided on old news. The change stays pending, and so counts, until an image settles it: it
 		// may be committed by an earlier try.
 		m.stats.failedISRUpdates.Add(1)
