@@ -8,9 +8,9 @@
 // ISRChanges.
 //
 // Threading: every method may be called from any goroutine. Fetchers have a goroutine each. Lock order:
-// fetchers.mu, then fetcher.mu, then Partition.mu, then the
-// log's own lock, then Partition.positions, then waitList.mu. Partition.mu is held over the log's
-// writes on purpose (for reading over an append, for writing over the start of a leader epoch):
-// leadership must not move between a decision and its write. Readers take it for reading only. Nothing is called back under a lock:
-// whoever waits is marked ready and runs on a goroutine of its own.
+// fetchers.mu, then fetcher.mu, then Partition.mu, then the log's own lock, then Partition.positions, then
+// waitList.mu and that of the ISR changes. Partition.mu is held over the log's writes on purpose (for
+// reading over an append, for writing over the start of a leader epoch): leadership must not move between
+// a decision and its write. Readers take it for reading only. Nothing is called back under a lock: whoever
+// waits is marked ready and runs on a goroutine of its own.
 package replica
