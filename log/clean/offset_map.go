@@ -1,55 +1,72 @@
 package clean
 
 import (
-	"crypto/sha256"
 	"encoding/binary"
 	"math/bits"
 )
 
-// hashBytes is how much of a key's hash is kept. Two keys with the same hash would cost one of them its
-// record, so the hash must be one for which nobody can find such keys: SHA-256 cut to 128 bits, where
-// Kafka takes MD5.
-const hashBytes = 16
-
 // slotBytes is the memory of one slot.
-const slotBytes = hashBytes + 8
+const slotBytes = 24
 
 // slot is one key. next is the offset of its last record plus one; zero is a free slot.
 type slot struct {
-	hash [hashBytes]byte
+	hash hash
 	next int64
 }
 
+// supersededShare is the part of the memory that the superseded bits may take: 1/32.
+const supersededShare = 32
+
 // OffsetMap says where each key was written last, in a table of fixed size: open addressing, nothing is
 // removed. (Kafka: SkimpyOffsetMap.)
+//
+// Of the first records that were put it also knows by offset whether their key was written again, so that
+// they are judged without their hash.
 type OffsetMap struct {
+	key   hashKey
 	slots []slot
 	// size is the number of keys. Invariant: size <= limit < len(slots).
 	size, limit int
 	latest      int64
+	// superseded has a bit for each offset from first on: set once a later record has the same key.
+	superseded []uint64
+	first      int64
 }
 
-// NewOffsetMap returns a map in at most memoryBytes, filled up to loadFactor, that has room for keys of
-// them if that is less. At least one key fits.
-func NewOffsetMap(memoryBytes int64, loadFactor float64, keys int64) *OffsetMap {
+// NewOffsetMap returns a map in at most memoryBytes, filled up to loadFactor, for records at the offsets from
+// first to before end; it takes less memory if those are few. At least one key fits. secret makes its
+// hashes ones that can't be foreseen: it must be random, and a new one for each map.
+func NewOffsetMap(memoryBytes int64, loadFactor float64, first, end int64, secret [16]byte) *OffsetMap {
 	if !(loadFactor > 0 && loadFactor <= 1) {
 		loadFactor = 1
 	}
-	slots := max(memoryBytes/slotBytes, 2)
-	if want := float64(max(keys, 1))/loadFactor + 2; want < float64(slots) {
+	keys := max(end-first, 1)
+	words := min(memoryBytes/supersededShare/8, (keys+63)/64)
+	slots := max((memoryBytes-8*words)/slotBytes, 2)
+	if want := float64(keys)/loadFactor + 2; want < float64(slots) {
 		slots = int64(want)
 	}
 	limit := min(int(float64(slots)*loadFactor), int(slots)-1)
-	return &OffsetMap{slots: make([]slot, slots), limit: max(limit, 1), latest: -1}
+	return &OffsetMap{
+		key:   hashKey{binary.LittleEndian.Uint64(secret[:]), binary.LittleEndian.Uint64(secret[8:])},
+		slots: make([]slot, slots), limit: max(limit, 1), latest: -1,
+		superseded: make([]uint64, words), first: first,
+	}
+}
+
+// home is the slot where the search for a hash begins: the high word of a product spreads over all slots without a
+// division.
+func (m *OffsetMap) home(h hash) uint64 {
+	i, _ := bits.Mul64(h.h0, uint64(len(m.slots)))
+	return i
 }
 
 // find returns the slot that has the hash, or the free one where it goes.
-func (m *OffsetMap) find(hash *[hashBytes]byte) *slot {
-	// The high word of a product spreads over all slots without a division.
-	i, _ := bits.Mul64(binary.LittleEndian.Uint64(hash[:]), uint64(len(m.slots)))
+func (m *OffsetMap) find(h hash) *slot {
+	i := m.home(h)
 	for {
 		s := &m.slots[i]
-		if s.next == 0 || s.hash == *hash {
+		if s.next == 0 || s.hash == h {
 			return s
 		}
 		if i++; i == uint64(len(m.slots)) {
@@ -58,32 +75,62 @@ func (m *OffsetMap) find(hash *[hashBytes]byte) *slot {
 	}
 }
 
-func hash(key []byte) [hashBytes]byte {
-	sum := sha256.Sum256(key)
-	return [hashBytes]byte(sum[:hashBytes])
-}
-
 // Put notes that key was written at offset, later than before. It reports false, and does nothing, if
 // the map is full, even if it has the key.
-func (m *OffsetMap) Put(key []byte, offset int64) bool {
+func (m *OffsetMap) Put(key []byte, offset int64) bool { return m.put(m.key.sum(key), offset) }
+
+func (m *OffsetMap) put(h hash, offset int64) bool {
 	if m.size >= m.limit {
 		return false
 	}
-	h := hash(key)
-	s := m.find(&h)
+	s := m.find(h)
 	if s.next == 0 {
 		s.hash = h
 		m.size++
+	} else if before := s.next - 1; before < offset {
+		m.supersede(before)
 	}
 	s.next = offset + 1
 	m.latest = offset
 	return true
 }
 
+// supersede notes that the record at offset isn't the last one of its key.
+func (m *OffsetMap) supersede(offset int64) {
+	if bit := uint64(offset - m.first); bit/64 < uint64(len(m.superseded)) {
+		m.superseded[bit/64] |= 1 << (bit % 64)
+	}
+}
+
+// knows says whether superseded has a bit for offset.
+func (m *OffsetMap) knows(offset int64) bool {
+	return uint64(offset-m.first)/64 < uint64(len(m.superseded))
+}
+
+// isSuperseded says whether the record at offset was put, and another with its key after it. Requires: knows.
+func (m *OffsetMap) isSuperseded(offset int64) bool {
+	bit := uint64(offset - m.first)
+	return m.superseded[bit/64]>>(bit%64)&1 != 0
+}
+
+// IsLast says whether no record after offset that was put has key.
+func (m *OffsetMap) IsLast(key []byte, offset int64) bool {
+	if m.knows(offset) {
+		return !m.isSuperseded(offset)
+	}
+	return offset >= m.Get(key)
+}
+
 // Get is the offset at which key was written last, -1 if the map doesn't have it.
-func (m *OffsetMap) Get(key []byte) int64 {
-	h := hash(key)
-	return m.find(&h).next - 1
+func (m *OffsetMap) Get(key []byte) int64 { return m.find(m.key.sum(key)).next - 1 }
+
+// touch reads the slots of hashes in advance, so that several reads from memory run at once. The sum means
+// nothing: it keeps the compiler from leaving the reads out.
+func (m *OffsetMap) touch(hashes []hash) (sum int64) {
+	for i := range hashes {
+		sum += m.slots[m.home(hashes[i])].next
+	}
+	return sum
 }
 
 // Len is the number of keys.

@@ -33,7 +33,8 @@ type dataset struct {
 	codec       kgo.CompressionCodec
 }
 
-func (d *dataset) records() int64 { return d.bytes / int64(d.recordBytes) }
+// records fill the segments that are compacted, and an active one.
+func (d *dataset) records() int64 { return (d.bytes + segmentBytes/2) / int64(d.recordBytes) }
 
 // make writes the data set as a partition's files into dir, by an Ottla that is ended then, and returns the size of all
 // segments but the active one.
