@@ -36,11 +36,42 @@ func (b *Batch) PlainRecords(dst []PlainRecord) ([]PlainRecord, bool) {
 	at := 0
 	for range b.NumRecords {
 		dst = append(dst, PlainRecord{})
-		if at = dst[len(dst)-1].locate(p, at); at < 0 {
+		r := &dst[len(dst)-1]
+		if end := r.locateShort(p, at); end > 0 {
+			at = end
+		} else if at = r.locate(p, at); at < 0 {
 			return dst, false
 		}
 	}
 	return dst, at == len(p)
+}
+
+// locateShort is locate for records like nearly all: lengths and deltas of at most two bytes, no headers. It returns 0
+// for any other record.
+func (r *PlainRecord) locateShort(p []byte, at int) (end int) {
+	size, body := shortVarint(p, at)
+	end = body + int(size>>1)
+	timestampDelta, rest := shortVarint(p, body+1)
+	offsetDelta, i := shortVarint(p, rest)
+	key, i := shortVarint(p, i)
+	r.key, r.keyEnd = -1, int32(i)
+	if key&1 == 0 { // Odd: negative, null.
+		r.key = int32(i)
+		i += int(key >> 1)
+		r.keyEnd = int32(i)
+	}
+	value, i := shortVarint(p, i)
+	r.NullValue = value&1 != 0
+	if !r.NullValue {
+		i += int(value >> 1)
+	}
+	headers, i := shortVarint(p, i)
+	if headers != 0 || size&1 != 0 || i != end || i > len(p) {
+		return 0
+	}
+	r.start, r.body, r.rest, r.end = int32(at), int32(body), int32(rest), int32(end)
+	r.TimestampDelta, r.OffsetDelta = int64(unzigzag(timestampDelta)), unzigzag(offsetDelta)
+	return end
 }
 
 // locate reads the record at p[at] and returns where it ends, -1 if it is malformed.

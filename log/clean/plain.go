@@ -67,7 +67,7 @@ func (f *Filter) choosePlain(b *batch.Batch) (kept, dropped int, tombstones bool
 			l.touch(f.Map)
 			for j := range l.n {
 				at := l.records[j]
-				f.keep[at] = l.offsets[j] >= f.Map.find(l.hashes[j]).next-1 && (!f.plain[at].NullValue || f.retainTombstone(b))
+				f.keep[at] = l.offsets[j] >= f.Map.get(l.hashes[j]) && (!f.plain[at].NullValue || f.retainTombstone(b))
 			}
 			l.reset()
 		}
