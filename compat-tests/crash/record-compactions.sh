@@ -8,6 +8,9 @@ trap finish EXIT
 kafka_jars
 cd "$HERE/.."
 go build -o "$work/compactions" ./crash/compactions
+# Not so long ago that the broker would forget producers at its next start.
+START=$(($(date +%s) - 3 * 3600))000
+export START
 # keep TOPIC-ROUND before|after
 keep() {
 	mkdir -p "$dir/$1/$2"

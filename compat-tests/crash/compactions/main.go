@@ -5,7 +5,7 @@
 //	compactions policy P BOOTSTRAP    sets cleanup.policy of all
 //	compactions topics                lists them, with delete.retention.ms
 //
-// Record timestamps, of which the broker rolls segments, are fixed; so are keys, values and batches.
+// Record timestamps, by which the broker rolls segments, begin at START (ms). Keys, values and batches are fixed.
 package main
 
 import (
@@ -13,6 +13,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strconv"
 	"strings"
 	"time"
 
@@ -21,9 +22,6 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 	"github.com/twmb/franz-go/pkg/kversion"
 )
-
-// start is the first record's timestamp; segments hold a minute.
-var start = time.UnixMilli(1_795_900_000_000)
 
 // topic is a case. Of a batch each word is a record, "key=value" or "key" for a tombstone, "=value" without a key. A batch that begins with
 // "p" and a number is of that idempotent producer; "begin N", "commit N" and "abort N" are of a transactional one; "roll" begins a segment.
@@ -177,7 +175,11 @@ func fill(ctx context.Context, bootstrap string, t topic, which int) error {
 		clients[name] = c
 		return c, err
 	}
-	at := start.Add(time.Duration(which) * time.Hour)
+	start, err := strconv.ParseInt(os.Getenv("START"), 10, 64)
+	if err != nil {
+		return err
+	}
+	at := time.UnixMilli(start).Add(time.Duration(which) * time.Hour)
 	for _, line := range t.fills[which] {
 		words := strings.Fields(line)
 		if words[0] == "roll" {

@@ -36,8 +36,8 @@ type topic struct {
 	transactions bool
 }
 
-// compact compacts as soon as a segment is closed.
-var compact = map[string]string{"cleanup.policy": "compact", "min.cleanable.dirty.ratio": "0", "delete.retention.ms": "0"}
+// compact compacts as soon as a segment is closed, which holds a minute of record time.
+var compact = map[string]string{"cleanup.policy": "compact", "min.cleanable.dirty.ratio": "0", "delete.retention.ms": "0", "segment.ms": "60000"}
 
 func topics() []topic {
 	return []topic{
@@ -136,6 +136,7 @@ func record(t topic, i int) *kgo.Record {
 		Headers: []kgo.RecordHeader{{Key: "number", Value: fmt.Append(nil, i)}},
 	}
 	if t.configs["cleanup.policy"] == "compact" {
+		r.Timestamp = time.Now().Add(-time.Hour + time.Duration(i)*100*time.Millisecond)
 		if i%17 == 0 {
 			r.Key = fmt.Appendf(nil, "once-%d", i)
 		}
