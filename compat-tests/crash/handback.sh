@@ -12,7 +12,7 @@ go build -o "$work/digest" ./crash/digest
 # Kafka first: its leader epochs must not be older than those of the batches that it gets.
 start_kafka "${quick[@]}"
 "$work/workload" -create "$KAFKA_BOOTSTRAP"
-for _ in 1 2 3; do end_kafka TERM; start_kafka "${quick[@]}"; done
+for _ in 1 2; do end_kafka TERM; start_kafka "${quick[@]}"; done
 end_kafka TERM
 start_ottla "${quick_options[@]}"
 "$work/workload" -create "$BOOTSTRAP"
