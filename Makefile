@@ -88,6 +88,14 @@ bench: build ## raw loads and stock perf tools against Ottla and Kafka in turn, 
 bench-quick: build ## the same in 4 minutes, for a look
 	./bench/compare.sh -quick
 
+.PHONY: bench-compaction
+bench-compaction: build ## log compaction in Ottla and in Kafka in turn, on the same gigabyte
+	./bench/compaction.sh
+
+.PHONY: kill9
+kill9: build ## kill -9 the broker 50 times under load; tells how long recoveries took
+	cd compat-tests && OTTLA_BIN=$(CURDIR)/bin/ottla $(GO) test ./crash -count=1 -v -run '^TestKill$$' -rounds 50 -timeout 30m
+
 .PHONY: lint
 lint: tools ## formatting, vet, import table and golangci-lint
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { gofmt -l $$(git ls-files '*.go'); exit 1; }

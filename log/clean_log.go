@@ -25,6 +25,8 @@ type cleaning struct {
 	memoryBytes int64
 	bufferBytes int
 	loadFactor  float64
+	// secret is random, of this compaction only.
+	secret [16]byte
 	// pause accounts for bytes read or written, and waits if they were too many.
 	pause func(ctx context.Context, n int) error
 
@@ -167,7 +169,7 @@ func (c *cleaning) limits() batch.ReadLimits {
 func (c *cleaning) fill() (*clean.OffsetMap, error) {
 	from, to := c.plan.FirstDirtyOffset, c.plan.FirstUncleanableOffset
 	f := clean.Filler{
-		Map:    clean.NewOffsetMap(c.memoryBytes, c.loadFactor, to-from),
+		Map:    clean.NewOffsetMap(c.memoryBytes, c.loadFactor, from, to, c.secret),
 		Codecs: c.l.codecs, Limits: c.limits(), From: from, Txns: clean.NewTransactions(),
 	}
 	first := floorSegment(c.segs, from)

@@ -206,6 +206,7 @@ func (c *cleaner) clean(l *Log) error {
 		memoryBytes: min(cfg.DedupeBufferBytes/int64(threads), math.MaxInt32),
 		bufferBytes: min(max(cfg.IOBufferBytes/threads/2, minCleanerBufferBytes), maxCleanerBufferBytes),
 		loadFactor:  cfg.IOBufferLoadFactor,
+		secret:      c.m.cfg.NewUUID(),
 	}
 	err := run.run()
 	switch {
