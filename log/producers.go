@@ -19,10 +19,15 @@ func (l *Log) loadProducers(end int64) error {
 	return nil
 }
 
-// loadProducersAt is loadProducers over the given segments. Requires: l.mu held, or l not shared.
+// loadProducersAt is loadProducers over the given segments. Without a snapshot it begins with the first
+// batch that is left, even below the log's start: a running log remembers it too, though its records are
+// deleted, and a later stop mustn't know more or less of a producer than an earlier one. (Kafka begins
+// at the log's start, and so forgets producers at an unclean stop.) Requires: l.mu held, or l not shared.
 func (l *Log) loadProducersAt(segs []*segment, end int64) error {
-	l.producers = l.newProducers()
-	from := min(max(l.logStartOffset.Load(), segs[0].baseOffset), end)
+	if l.producers == nil {
+		l.producers = l.newProducers()
+	}
+	from := min(segs[0].baseOffset, end)
 	l.producers.TruncateFullyAndStartAt(from)
 	for i := len(l.snapshots) - 1; i >= 0; i-- {
 		offset := l.snapshots[i]

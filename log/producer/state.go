@@ -103,9 +103,11 @@ func (s *State) OnLogStartOffset(logStartOffset int64) {
 	s.mapEndOffset = max(s.mapEndOffset, logStartOffset)
 }
 
-// TruncateFullyAndStartAt forgets everything; the map ends at offset.
+// TruncateFullyAndStartAt forgets everything; the map ends at offset. Guards that were given are void:
+// none of them is given again.
 func (s *State) TruncateFullyAndStartAt(offset int64) {
 	clear(s.producers)
+	clear(s.verifications)
 	s.ongoing, s.unreplicated = nil, nil
 	s.mapEndOffset = offset
 }
