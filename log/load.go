@@ -181,7 +181,15 @@ func (l *Log) loadSegments(ctx context.Context, f *found, c checkpointed, clean 
 			if clean {
 				verifyFrom = s.baseOffset
 			}
-			end, torn, gaps, err = l.recoverSegment(ctx, s, verifyFrom, i >= unclean, last)
+			again := func() (err error) {
+				end, torn, gaps, err = l.recoverSegment(ctx, s, verifyFrom, last)
+				return err
+			}
+			if i < unclean {
+				err = l.withProducersAt(segs, s.baseOffset, again)
+			} else {
+				err = again()
+			}
 			compacted = compacted || gaps
 		} else if last {
 			end, torn, err = l.loadActive(ctx, s)
@@ -271,7 +279,7 @@ func (l *Log) loadActive(ctx context.Context, s *segment) (end int64, torn bool,
 			if err := l.loadProducersAt(*l.segments.Load(), s.baseOffset); err != nil {
 				return 0, false, err
 			}
-			end, torn, _, err := l.recoverSegment(ctx, s, s.baseOffset, true, true)
+			end, torn, _, err := l.recoverSegment(ctx, s, s.baseOffset, true)
 			return end, torn, err
 		case err != nil:
 			return 0, false, s.corrupt(sc.pos, err)
@@ -281,10 +289,11 @@ func (l *Log) loadActive(ctx context.Context, s *segment) (end int64, torn bool,
 }
 
 // recoverSegment walks all batches of a segment and writes its indexes again. Batches that reach
-// verifyFrom are checked whole; the first that isn't right ends the segment. With replay they are
-// taken into producer state and leader epochs. It returns the end offset, whether the segment was cut,
-// and whether offsets are missing inside it.
-func (l *Log) recoverSegment(ctx context.Context, s *segment, verifyFrom int64, replay, last bool) (end int64, torn, gaps bool, err error) {
+// verifyFrom are checked whole; the first that isn't right ends the segment. They are taken into leader
+// epochs and producer state, by which the index of transactions is written. It returns the end offset,
+// whether the segment was cut, and whether offsets are missing inside it.
+// Requires: l.producers is the state where the segment begins.
+func (l *Log) recoverSegment(ctx context.Context, s *segment, verifyFrom int64, last bool) (end int64, torn, gaps bool, err error) {
 	size := s.size.Load()
 	l.logger.Info("recovering segment", "partition", l.tp.String(), "baseOffset", s.baseOffset, "bytes", size)
 	if err := errors.Join(s.offsets.Reset(), s.times.Reset(), s.txns.Reset()); err != nil {
@@ -323,10 +332,8 @@ func (l *Log) recoverSegment(ctx context.Context, s *segment, verifyFrom int64, 
 		if err := s.indexBatch(&h, pos, interval); err != nil {
 			return 0, false, false, err
 		}
-		if replay {
-			if err := l.replayRecovered(s, f, &h, pos); err != nil {
-				return 0, false, false, err
-			}
+		if err := l.replayRecovered(s, f, &h, pos); err != nil {
+			return 0, false, false, err
 		}
 		gaps = gaps || valid > 0 && h.BaseOffset > end || h.NumRecords >= 0 && h.NumRecords <= h.LastOffsetDelta
 		end, valid = h.LastOffset()+1, sc.pos

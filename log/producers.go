@@ -15,6 +15,8 @@ func (l *Log) loadProducers(end int64) error {
 	if err := l.loadProducersAt(*l.segments.Load(), end); err != nil {
 		return err
 	}
+	// Transactions that ended below it were replayed as if they might still be lost.
+	l.producers.OnHighWatermark(l.highWatermark.Load())
 	l.publishUnstable()
 	return nil
 }
@@ -54,6 +56,19 @@ func (l *Log) loadProducersAt(segs []*segment, end int64) error {
 	}
 	l.producers.SetMapEndOffset(end)
 	return nil
+}
+
+// withProducersAt runs do with the producer state as it was at an offset, and puts back the one there is.
+// Requires: l not shared.
+func (l *Log) withProducersAt(segs []*segment, offset int64, do func() error) error {
+	kept := l.producers
+	l.producers = nil
+	err := l.loadProducersAt(segs, offset)
+	if err == nil {
+		err = do()
+	}
+	l.producers = kept
+	return err
 }
 
 // replayScanned takes a batch into the producer state but not into the index of transactions,
