@@ -2,8 +2,11 @@ package commitlog
 
 import (
 	"fmt"
+	"os"
+	"path"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/twmb/franz-go/pkg/kerr"
 
@@ -24,11 +27,29 @@ type driver struct {
 	failing, dead bool
 	// reloaded says that the producers were read from files since the high watermark was last at the end.
 	reloaded bool
-	// decided is the last stable offset at the last compaction, below which nothing is cut.
+	// decided is the high watermark at the last compaction, below which nothing is cut: the markers that it
+	// went by lie there.
 	decided int64
+	// snapshotLost says that a producer snapshot was taken away: then no batches may go, which only it knows.
+	snapshotLost bool
 	// done counts the steps by name, refused the appends that had to be.
 	done    map[string]int
 	refused int
+	// trace tells of the steps.
+	trace []string
+}
+
+// note adds to the trace.
+func (d *driver) note(format string, args ...any) {
+	d.trace = append(d.trace, fmt.Sprintf(format, args...))
+}
+
+// tell is an error with the trace.
+func (d *driver) tell(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%w\n\t%s", err, strings.Join(d.trace[max(0, len(d.trace)-400):], "\n\t"))
 }
 
 // driverSteps are the names of the steps with their weights.
@@ -53,6 +74,7 @@ var driverSteps = []struct {
 	{"checkpoint", 2, (*driver).checkpoint},
 	{"stop", 1, (*driver).stop},
 	{"kill", 1, (*driver).kill},
+	{"damage", 1, (*driver).damage},
 }
 
 // txnEnv draws a configuration.
@@ -109,6 +131,7 @@ func (d *driver) step() error {
 			continue
 		}
 		d.done[s.name]++
+		d.note("%s", s.name)
 		if err := s.run(d); err != nil {
 			return fmt.Errorf("%s: %w", s.name, err)
 		}
@@ -171,6 +194,8 @@ func (d *driver) put(raw []byte, records []keyedRecord, o AppendOptions) error {
 		return fmt.Errorf("answered %+v, want [%d, %d]", info, x.BaseOffset, x.LastOffset())
 	}
 	d.led.add(x)
+	d.note("  [%d, %d] producer %d/%d sequence %d txn=%t marker=%t commit=%t", x.BaseOffset, x.LastOffset(), x.ProducerID,
+		x.ProducerEpoch, x.BaseSequence, x.Attributes.IsTransactional(), x.control, x.commit)
 	if d.e.cfg.FlushMessages == 1 {
 		d.led.must = d.led.end
 	}
@@ -333,8 +358,12 @@ func (d *driver) compact() error {
 	if !d.e.cfg.Compact {
 		return nil
 	}
-	d.decided = d.l.LastStableOffset()
+	d.decided = max(d.decided, d.l.HighWatermark())
+	if d.reloaded {
+		d.decided = d.led.end // Markers above the high watermark count too.
+	}
 	d.e.m.cleaner.pass()
+	d.note("  cleaned up to %d, high watermark %d", d.l.cleaned.Load(), d.decided)
 	if err := d.l.usable(); err != nil {
 		return d.failed(err)
 	}
@@ -370,6 +399,7 @@ func (d *driver) truncate() error {
 		return d.failed(err)
 	}
 	d.led = after
+	d.note("  at %d to %d", at, d.l.LogEndOffset())
 	d.led.must = min(was, after.end)
 	if at < d.led.end || after.end < was {
 		d.led.must = after.end
@@ -394,16 +424,21 @@ func (d *driver) truncateFully() error {
 	}
 	d.led = ledger{start: at, end: at, must: at, minStart: at, maxStart: at}
 	d.decided, d.reloaded = 0, true
+	d.note("  at %d", at)
 	return nil
 }
 
 // started notes that the start is where it is, for good.
 func (d *driver) started() {
+	d.note("  start %d", d.l.LogStartOffset())
 	d.led.start = d.l.LogStartOffset()
 	d.led.minStart, d.led.maxStart = d.led.start, d.led.start
 }
 
 func (d *driver) deleteRecords() error {
+	if d.snapshotLost {
+		return nil
+	}
 	at := d.led.start + int64(d.intn(int(d.l.HighWatermark()-d.led.start)+1))
 	d.led.maxStart = max(d.led.maxStart, at)
 	if _, err := d.l.DeleteRecords(at); err != nil {
@@ -414,6 +449,9 @@ func (d *driver) deleteRecords() error {
 }
 
 func (d *driver) retention() error {
+	if d.snapshotLost {
+		return nil
+	}
 	cfg := d.e.cfg
 	cfg.RetentionBytes = int64(300 + d.intn(2000))
 	d.l.UpdateConfig(cfg)
@@ -451,4 +489,63 @@ func (d *driver) kill() error {
 		return err
 	}
 	return d.compareAll()
+}
+
+// damage stops the log and takes a file that can be made again away from it, or some of its bytes.
+func (d *driver) damage() error {
+	first := (*d.l.segments.Load())[0].baseOffset
+	if d.failing {
+		return nil
+	}
+	if d.intn(2) == 0 {
+		abandonAll(d.e)
+	} else if err := d.e.m.Close(); err != nil {
+		return err
+	}
+	names, err := listFiles(d.e.fs, d.l.path)
+	if err != nil {
+		return err
+	}
+	names = slices.DeleteFunc(names, func(name string) bool {
+		switch path.Ext(name) {
+		case indexSuffix, timeIndexSuffix, txnIndexSuffix:
+			return false
+		case snapshotSuffix:
+			// What was removed nobody else knows.
+			return d.e.cfg.Compact || first > 0
+		}
+		return true
+	})
+	if len(names) > 0 {
+		name := path.Join(d.l.path, names[d.intn(len(names))])
+		d.note("  %s", name)
+		d.snapshotLost = d.snapshotLost || path.Ext(name) == snapshotSuffix
+		// That a segment has an index of transactions nobody else knows.
+		if d.intn(2) == 0 && path.Ext(name) != txnIndexSuffix {
+			err = d.e.fs.Remove(name)
+		} else {
+			err = spoil(d.e.fs, name)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if err := d.open(); err != nil {
+		return err
+	}
+	return d.compareAll()
+}
+
+// spoil makes a file one byte longer than it may be.
+func spoil(fs vfs.FS, name string) error {
+	f, err := fs.OpenFile(name, os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	size, err := f.Size()
+	if err == nil {
+		_, err = f.WriteAt([]byte{7}, size)
+	}
+	return err
 }

@@ -48,7 +48,7 @@ func TestTransactionModelShrunk(t *testing.T) {
 			}
 		}()
 		if err := runModel(d, rapid.IntRange(1, 80).Draw(t, "steps")); err != nil {
-			t.Fatalf("%v\n%s", err, d.e.logs.String())
+			t.Fatalf("%v", d.tell(err))
 		}
 	})
 }
@@ -72,7 +72,7 @@ func TestTransactionModel(t *testing.T) {
 		d := &driver{e: txnEnv(vfs.NewMem(), rng.IntN), intn: rng.IntN}
 		n := 20 + rng.IntN(180)
 		if err := runModel(d, n); err != nil {
-			t.Fatalf("-model.seed=%d -model.run=%d: %v\n%s", seed, run, err, d.e.logs.String())
+			t.Fatalf("-model.seed=%d -model.run=%d: %v", seed, run, d.tell(err))
 		}
 		steps, refused = steps+n, refused+d.refused
 		for name, n := range d.done {
