@@ -133,8 +133,9 @@ func (c *cleaning) compact() error {
 		return err
 	}
 	end := offsets.Latest() + 1
-	// What is replaced must be durable, and known to be: a recovery would take the gaps for losses.
-	if err := c.l.flushTo(c.plan.FirstUncleanableOffset); err != nil {
+	// What is replaced must be durable, and known to be: a recovery would take the gaps for losses. So must the
+	// markers behind it: a commit that is lost would leave neither the old record of a key nor a new one.
+	if err := c.l.flushTo(c.view.LogEndOffset); err != nil {
 		return err
 	}
 	if c.l.RecoveryPoint() < c.plan.FirstUncleanableOffset {

@@ -20,7 +20,7 @@ type ledger struct {
 	must, minStart, maxStart int64
 	// maybe is an append that failed: it may be there after all.
 	maybe *entered
-	// emptied says that a full truncation failed, which may have left nothing.
+	// emptied says that a crash left no batches. Then producers of some prefix are remembered, from a snapshot.
 	emptied bool
 }
 
@@ -164,10 +164,6 @@ func (g *ledger) fates() []fate {
 // settle makes the ledger that of a log that was opened again after a failure, which may have lost its end.
 func (g *ledger) settle(l *Log) error {
 	start, end := l.LogStartOffset(), l.LogEndOffset()
-	if g.emptied && start == end {
-		*g = ledger{start: start, end: start}
-		return nil
-	}
 	if start < g.minStart || start > max(g.minStart, g.maxStart) {
 		return fmt.Errorf("the log starts at %d, which is outside of [%d, %d]", start, g.minStart, g.maxStart)
 	}
@@ -177,10 +173,12 @@ func (g *ledger) settle(l *Log) error {
 	if end < g.must || end > max(g.end, start) {
 		return fmt.Errorf("the log ends at %d, which is outside of [%d, %d]", end, g.must, g.end)
 	}
-	if start == end && end > g.end {
-		*g = ledger{start: start, end: start} // Nothing is left of it.
+	if start == end && !slices.ContainsFunc(g.batches, func(b entered) bool { return b.LastOffset()+1 == end }) {
+		// All that was left was lost, or a full truncation came so far.
+		*g = ledger{start: start, end: start, emptied: true}
 		return nil
 	}
+	g.emptied = false
 	g.truncate(end)
 	if g.end != end {
 		return fmt.Errorf("the log ends at %d, in the middle of a batch", end)

@@ -156,12 +156,16 @@ func (l *Log) openReset(o segmentOptions, base int64) (*segment, error) {
 func (l *Log) loadSegments(ctx context.Context, f *found, c checkpointed, clean bool) (int64, error) {
 	segs := *l.segments.Load()
 	recoveryPoint, compacted := c.recoveryPoint, l.settings.Load().Compact
-	unclean := len(segs)
+	unclean, replayed := len(segs), len(segs)
 	if !clean {
 		unclean = floorSegment(segs, max(recoveryPoint, 0))
-		// Also the indexes of transactions are written again, which takes the producer state.
-		if err := l.loadProducersAt(segs, segs[unclean].baseOffset); err != nil {
-			return 0, err
+		replayed = unclean
+		if i := unclean - 1; i >= 0 && segs[unclean].baseOffset >= recoveryPoint {
+			if rolled, err := justRolled(segs[i], segs[unclean].baseOffset); err != nil {
+				return 0, err
+			} else if rolled {
+				unclean = i
+			}
 		}
 	}
 	end := segs[0].baseOffset
@@ -170,7 +174,14 @@ func (l *Log) loadSegments(ctx context.Context, f *found, c checkpointed, clean 
 			return 0, err
 		}
 		last := i == len(segs)-1
-		if i > unclean && s.baseOffset != end && !compacted && !c.lost {
+		if i == replayed {
+			// From here on batches are taken into the producer state, by which the indexes of transactions are
+			// written again. The segments before are in order by now.
+			if err := l.loadProducersAt(segs, s.baseOffset); err != nil {
+				return 0, err
+			}
+		}
+		if i > replayed && s.baseOffset != end && !compacted && !c.lost {
 			return end, l.dropFrom(i, fmt.Sprintf("offset %d follows %d", s.baseOffset, end))
 		}
 		var torn, gaps bool
@@ -185,7 +196,7 @@ func (l *Log) loadSegments(ctx context.Context, f *found, c checkpointed, clean 
 				end, torn, gaps, err = l.recoverSegment(ctx, s, verifyFrom, last)
 				return err
 			}
-			if i < unclean {
+			if i < replayed {
 				err = l.withProducersAt(segs, s.baseOffset, again)
 			} else {
 				err = again()
@@ -199,7 +210,8 @@ func (l *Log) loadSegments(ctx context.Context, f *found, c checkpointed, clean 
 		if err != nil {
 			return 0, err
 		}
-		if torn && !last {
+		// What follows the last batch may be reserved room that was cut off, but not durably.
+		if torn && !last && end != segs[i+1].baseOffset {
 			return end, l.dropFrom(i+1, fmt.Sprintf("segment %d is torn at offset %d", s.baseOffset, end))
 		}
 		if recovered && !last {

@@ -181,3 +181,23 @@ func TestLostIndexKeepsAborted(t *testing.T) {
 		}
 	}
 }
+
+// commit makes the marker that commits producer 1's transaction.
+func commit() []byte {
+	return batch.AppendEndTxnMarker(nil, testStart.UnixMilli(), 1, 0, batch.EndTxnMarker{Commit: true})
+}
+
+// keyedTxn makes a batch of producer 1's transaction with a record for each key.
+func keyedTxn(sequence int32, keys ...string) []byte {
+	o := batch.DefaultOptions()
+	o.ProducerID, o.ProducerEpoch, o.BaseSequence, o.Transactional = 1, 0, sequence, true
+	b := testCodecs.NewBuilder(nil, o)
+	for _, key := range keys {
+		b.Append(testStart.UnixMilli(), []byte(key), []byte("new"))
+	}
+	out, err := b.Build()
+	if err != nil {
+		panic(err)
+	}
+	return out
+}

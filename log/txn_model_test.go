@@ -18,11 +18,19 @@ var (
 	modelRun   = flag.Uint64("model.run", 0, "only this run of the seed; 0 is all")
 )
 
-// runModel makes up to n steps on a log, and compares after some and at the end.
+// runModel opens a log, makes n steps on it, and closes it.
 func runModel(d *driver, n int) error {
 	if err := d.open(); err != nil {
 		return err
 	}
+	if err := runSteps(d, n); err != nil {
+		return err
+	}
+	return d.e.m.Close()
+}
+
+// runSteps makes n steps on a log that is open, and compares after some and the last.
+func runSteps(d *driver, n int) error {
 	for i := range n {
 		if err := d.step(); err != nil {
 			return err
@@ -33,7 +41,7 @@ func runModel(d *driver, n int) error {
 			}
 		}
 	}
-	return d.e.m.Close()
+	return nil
 }
 
 // TestTransactionModelShrunk runs logs with transactions against a ledger; rapid makes failures small.
