@@ -13,7 +13,7 @@ import (
 )
 
 var (
-	modelSteps = flag.Int("model.steps", 20_000, "how many steps TestTransactionModel makes")
+	modelSteps = flag.Int("model.steps", 10_000, "how many steps TestTransactionModel makes")
 	modelSeed  = flag.Uint64("model.seed", 0, "its seed; 0 takes the time")
 	modelRun   = flag.Uint64("model.run", 0, "only this run of the seed; 0 is all")
 )
