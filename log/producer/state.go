@@ -19,7 +19,7 @@ type Config struct {
 	ExpirationMs int64
 	// VerificationEnabled is transaction.partition.verification.enable.
 	VerificationEnabled bool
-	// MaxProducers bounds the producers remembered: above it, those silent for longest and
+	// MaxProducers bounds the producers remembered, and questions to the coordinator: above it, those silent for longest and
 	// without a transaction are forgotten as if they had expired. 0: DefaultMaxProducers. Kafka
 	// has no bound.
 	MaxProducers int
