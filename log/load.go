@@ -404,7 +404,7 @@ func (l *Log) replayRecovered(s *segment, file vfs.File, h *batch.Header, pos in
 	if h.Magic >= batch.MagicV2 && h.LeaderEpoch > l.epochs.cache.Latest() {
 		l.epochs.cache.Assign(h.LeaderEpoch, h.BaseOffset)
 	}
-	return l.replayAt(s, file, h, pos)
+	return l.replayAt(s, true, file, h, pos)
 }
 
 // loadEpochs brings the leader epochs in line with the log, and writes them if that changed them.

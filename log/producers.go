@@ -73,24 +73,43 @@ func (l *Log) withProducersAt(segs []*segment, offset int64, do func() error) er
 
 // replayScanned takes a batch into the producer state but not into the index of transactions,
 // which has it already.
-func (l *Log) replayScanned(_ *segment, file vfs.File, h *batch.Header, pos int64) error {
-	return l.replayAt(nil, file, h, pos)
+func (l *Log) replayScanned(s *segment, file vfs.File, h *batch.Header, pos int64) error {
+	return l.replayAt(s, false, file, h, pos)
 }
 
-// replayAt takes the batch at pos into the producer state unless that has it. Only control batches
-// are read whole: of the others the head says everything.
-func (l *Log) replayAt(s *segment, file vfs.File, h *batch.Header, pos int64) error {
+// replayAt takes the batch at pos of s into the producer state unless that has it, and with indexed into the
+// index of transactions. Only control batches are read whole: of the others the head says everything. A
+// batch of a transaction is believed only with the right checksum, even if it was flushed: a damaged one
+// would change the fate of others, which are sound.
+func (l *Log) replayAt(s *segment, indexed bool, file vfs.File, h *batch.Header, pos int64) error {
 	if h.LastOffset() < l.producers.MapEndOffset() {
 		return nil
 	}
 	b := batch.Batch{Header: *h}
+	if h.Attributes.IsControl() || h.Attributes.IsTransactional() {
+		if err := checkAt(file, h, pos); errors.Is(err, errRead) {
+			return s.corrupt(pos, err)
+		} else if err != nil {
+			return &CorruptError{Path: s.log.name(), Position: pos, Reason: err.Error()}
+		}
+	}
 	if h.Attributes.IsControl() {
 		var err error
 		if b, err = readBatch(file, h, pos); err != nil {
 			return err
 		}
 	}
+	if !indexed {
+		s = nil
+	}
 	return l.replay(s, &b)
+}
+
+// checkAt compares the checksum of the batch at pos.
+func checkAt(file vfs.File, h *batch.Header, pos int64) error {
+	sc := newScanner(file, pos, pos+int64(h.SizeBytes()))
+	defer sc.close()
+	return sc.checkCRC(h, pos)
 }
 
 // scanAll visits all batches that overlap [from, to).

@@ -277,8 +277,7 @@ func (s *segment) locate(file vfs.File, offset, end int64) (batchAt, bool, error
 	}
 	at, found, err := s.find(file, offset, p.FilePosition, end)
 	astray := p.FilePosition > end || found && at.position == p.FilePosition && at.BaseOffset > p.Offset
-	var corrupt *CorruptError
-	if p.FilePosition > 0 && (astray || errors.As(err, &corrupt)) {
+	if p.FilePosition > 0 && (astray || err != nil && isCorrupt(err)) {
 		return s.find(file, offset, 0, end)
 	}
 	return at, found, err
