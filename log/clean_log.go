@@ -113,14 +113,18 @@ func (c *cleaning) run() error {
 	if err == nil || c.ctx.Err() != nil {
 		return err
 	}
-	// A truncation under our hands looks like corruption.
+	// A truncation under our hands looks like corruption, and the files that retention removes aren't found.
 	c.l.mu.Lock()
 	defer c.l.mu.Unlock()
-	removed := func(s *segment) bool { return s.removed.Load() }
-	if c.superseded() || isNotExist(err) && slices.ContainsFunc(c.segs, removed) { // By retention, which doesn't always wait.
+	if c.superseded() || isNotExist(err) && !errors.Is(err, errWriteCleaned) && c.removed() {
 		return errSuperseded
 	}
 	return err
+}
+
+// removed says that some of the segments that were looked at are gone.
+func (c *cleaning) removed() bool {
+	return slices.ContainsFunc(c.segs, func(s *segment) bool { return s.removed.Load() })
 }
 
 func (c *cleaning) compact() error {
