@@ -219,7 +219,7 @@ func TestCrowd(t *testing.T) {
 						return nil
 					}
 					deleted = c.passes.Load()
-					_, err := l.DeleteRecords(start + 1+deleting.Int64N(40))
+					_, err := l.DeleteRecords(start + 1 + deleting.Int64N(40))
 					return err
 				}),
 				c.while(func() error { _, err := l.deleteOldSegments(); return err }),
