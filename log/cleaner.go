@@ -145,7 +145,7 @@ func (c *cleaner) take(not map[*Log]struct{}) *Log {
 		_, skip := not[l]
 		_, busy := c.busy[l]
 		cfg := l.settings.Load()
-		if skip || busy || c.aside[l] != nil || !cfg.Compact || l.usable() != nil {
+		if skip || busy || c.aside[l] != nil || l.mayNotCompact() != nil {
 			continue
 		}
 		plan, err := l.cleanPlan(now)

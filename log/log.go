@@ -20,7 +20,7 @@ import (
 
 // Log is one partition's log.
 //
-// Lock order: flushing, mu, reading; then epochs, tail and the locks of segments, which are never
+// Lock order: copying, highWatermarkMu, flushing, mu, reading; the same of the log's future; then epochs, tail and the locks of segments, which are never
 // held over another one of these.
 type Log struct {
 	tp     topicPartition
@@ -60,6 +60,14 @@ type Log struct {
 	// is replaced, never changed, so readers need no lock. Written with mu held.
 	segments atomic.Pointer[[]*segment]
 	tail     tail
+
+	// copying is held over each step of a move, and by whatever takes records away that were copied.
+	copying sync.Mutex
+	// future is the log that this one is being moved to, nil if it isn't moved. Written with copying, flushing
+	// and mu held.
+	future atomic.Pointer[Log]
+	// isFuture says that the log was found at a start as another one's future.
+	isFuture bool
 
 	// flushing is held by the one goroutine that flushes; others that wait for it find their
 	// records flushed with its own or the next one's.
