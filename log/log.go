@@ -136,6 +136,14 @@ func (l *Log) TopicID() [16]byte { return *l.topicID.Load() }
 // DirectoryID is the uuid of the log dir that holds the log.
 func (l *Log) DirectoryID() [16]byte { return l.dir.id }
 
+// Offline is why the log's directory is offline, KAFKA_STORAGE_ERROR; nil if it isn't.
+func (l *Log) Offline() error {
+	if err := l.dir.offline(); err != nil {
+		return storageError(err)
+	}
+	return nil
+}
+
 // LogStartOffset is the first offset that may be read.
 func (l *Log) LogStartOffset() int64 { return l.logStartOffset.Load() }
 
