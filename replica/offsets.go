@@ -108,7 +108,10 @@ func (m *Manager) LogDirs() []LogDir {
 	infos := m.cfg.Logs.Dirs()
 	dirs := make([]LogDir, len(infos))
 	for i, info := range infos {
-		d := LogDir{Path: info.Path, Err: info.Err, TotalBytes: info.TotalBytes, UsableBytes: info.UsableBytes}
+		d := LogDir{Path: info.Path, TotalBytes: info.TotalBytes, UsableBytes: info.UsableBytes}
+		if info.Err != nil {
+			d.Err = storageError(info.Err)
+		}
 		for _, l := range info.Logs {
 			d.Replicas = append(d.Replicas, LogDirReplica{
 				Topic: l.Topic(), Partition: l.Partition(), SizeBytes: l.SizeBytes(),

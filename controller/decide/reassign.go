@@ -14,6 +14,9 @@ import (
 // needs followers that copy, which a single node can't have; such a target is refused.
 func alterPartitionReassignments(env *Env, req *kmsg.AlterPartitionAssignmentsRequest) Decision {
 	resp := req.ResponseKind().(*kmsg.AlterPartitionAssignmentsResponse)
+	if len(req.Topics) == 0 {
+		resp.ErrorMessage = new(string) // As Kafka, which has null here otherwise.
+	}
 	var records []metadata.Record
 	for _, rt := range req.Topics {
 		out := kmsg.NewAlterPartitionAssignmentsResponseTopic()

@@ -111,10 +111,7 @@ func (s *Server) logManagerConfig(b *config.Broker) commitlog.ManagerConfig {
 		Cleaner:                           cleanerConfig(b),
 		NewUUID:                           s.newUUID,
 		Jitter:                            func(n int64) int64 { return int64(s.random.Uint64() % uint64(n)) },
-		OnDirFailure: func(path string, _ [16]byte, err error) {
-			s.logger.Error("log directory is offline", "dir", path, "error", err)
-			s.dirFailed(path, err)
-		},
+		OnDirFailure:                      func(path string, _ [16]byte, err error) { s.dirFailed(path, err) },
 	}
 }
 
