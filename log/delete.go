@@ -57,7 +57,7 @@ func (m *Manager) retire(logs []*Log, suffix string) error {
 			continue
 		}
 		// First, since a future log without a current one is taken for the rest of a move.
-		if f := l.future.Load(); f != nil {
+		if f := l.future.Load(); f != nil && l.usable() == nil {
 			errs = append(errs, m.cancelMove(l, f))
 		}
 		mine = append(mine, l)

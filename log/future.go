@@ -69,17 +69,6 @@ func (m *Manager) MoveTo(topic string, partition int32, target string) (moving b
 	return true, m.startMove(l, d)
 }
 
-// CancelMove gives a log's move up and removes what was copied.
-func (m *Manager) CancelMove(l *Log) error {
-	m.changing.Lock()
-	defer m.changing.Unlock()
-	f := l.future.Load()
-	if f == nil || m.closed {
-		return nil
-	}
-	return m.cancelMove(l, f)
-}
-
 // Moving are the logs that have a future, sorted: after a start, the moves to go on with.
 func (m *Manager) Moving() []*Log {
 	var out []*Log
@@ -192,7 +181,8 @@ func (l *Log) setFuture(f *Log) {
 	l.future.Store(f)
 }
 
-// cancelMove takes l's future away and removes it. Requires: m.changing held.
+// cancelMove takes l's future away and removes it. Requires: m.changing held, and l is usable: after a swap that
+// failed half-way the future may be the only copy.
 func (m *Manager) cancelMove(l, f *Log) error {
 	l.setFuture(nil)
 	m.logger.Info("gave up moving a log", "partition", l.tp.String(), "dir", f.path)

@@ -151,9 +151,11 @@ func (l *Log) copyTo(f *Log, buf []byte) (int, error) {
 	if from >= end {
 		return 0, nil
 	}
-	info, err := l.Read(ReadOptions{Offset: from, MaxBytes: len(buf), MinOneBatch: true, UpperBound: end})
+	// At the beginning the first batch may start before what may be read.
+	at := max(from, l.logStartOffset.Load())
+	info, err := l.Read(ReadOptions{Offset: at, MaxBytes: len(buf), MinOneBatch: true, UpperBound: end})
 	switch {
-	case errors.Is(err, kerr.OffsetOutOfRange) && l.logStartOffset.Load() > from:
+	case errors.Is(err, kerr.OffsetOutOfRange) && l.logStartOffset.Load() > at:
 		return 0, nil // The start has moved on meanwhile; the next step follows it.
 	case err != nil:
 		return 0, err
@@ -200,8 +202,16 @@ func wholeBatches(b []byte) ([]byte, error) {
 // leadStart makes the future log's start follow that of l. A start beyond all that was copied begins the copy
 // again, and so does one that a future log found at a start had and l hasn't. Requires: l.copying held.
 func (l *Log) leadStart(f *Log) error {
-	start := l.logStartOffset.Load()
-	if f.logEndOffset.Load() < start || f.logStartOffset.Load() > start {
+	start, end := l.logStartOffset.Load(), f.logEndOffset.Load()
+	again := f.logStartOffset.Load() > start
+	if end <= start { // Else it has a batch, and so ends where one of l does.
+		first, err := l.batchStart(start)
+		if err != nil {
+			return err
+		}
+		again = again || end != first
+	}
+	if again {
 		b, err := l.copyBegin()
 		if err != nil {
 			return err

@@ -24,7 +24,7 @@ const finishBuffer = 256 << 10
 // Kafka renames in the other order, and then refuses to start when it finds the partition twice.
 //
 // After an error without a log nothing has changed, but for a directory that may be offline; the move is given up
-// by AbandonMove or CancelMove, or tried again. A log beside an error is the partition's, in a directory that
+// by AbandonMove or MoveTo, or tried again. A log beside an error is the partition's, in a directory that
 // failed. (Kafka: LogManager.replaceCurrentWithFutureLog.)
 func (m *Manager) FinishMove(l *Log) (*Log, error) {
 	m.changing.Lock()
