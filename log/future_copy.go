@@ -199,11 +199,12 @@ func wholeBatches(b []byte) ([]byte, error) {
 	}
 }
 
-// leadStart makes the future log's start follow that of l. A start beyond all that was copied begins the copy
-// again, and so does one that a future log found at a start had and l hasn't. Requires: l.copying held.
+// leadStart makes the future log's start follow that of l. The copy begins again where l's start lies beyond all that
+// was copied, and where the future log begins before a batch of l does or ends after l, which was then cut inside its
+// first batch. Requires: l.copying held, l.mu not.
 func (l *Log) leadStart(f *Log) error {
 	start, end := l.logStartOffset.Load(), f.logEndOffset.Load()
-	again := f.logStartOffset.Load() > start
+	again := f.logStartOffset.Load() > start || end > l.logEndOffset.Load()
 	if end <= start { // Else it has a batch, and so ends where one of l does.
 		first, err := l.batchStart(start)
 		if err != nil {

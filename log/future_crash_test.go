@@ -15,7 +15,7 @@ import (
 // movingEnv is an env with two directories.
 func movingEnv(fs vfs.FS) *env {
 	e := newEnv(fs)
-	e.cfg.SegmentBytes = 600
+	e.cfg.SegmentBytes = 800
 	return e
 }
 
@@ -41,7 +41,7 @@ func appendIn(e *env, l *Log, h *history, n int, epoch int32) {
 
 // copyOn does steps of a move, and ends it when all is copied, as package replica does.
 func copyOn(e *env, l *Log, steps int) *Log {
-	buf := make([]byte, 300)
+	buf := make([]byte, 400)
 	for range steps {
 		_, atEnd, err := l.CopyToFuture(buf)
 		e.m.flusher.idle()
@@ -83,7 +83,7 @@ func movingWorkload(e *env, h *history) {
 		return
 	}
 	_ = l.AssignEpoch(1, l.LogEndOffset())
-	for range 6 {
+	for range 5 {
 		appendIn(e, l, h, 3, 1)
 	}
 	flush(e, l, h)
@@ -97,7 +97,7 @@ func movingWorkload(e *env, h *history) {
 	l = copyOn(e, l, 1)
 
 	// Cut, also what was copied, and go on in another epoch as a follower would.
-	if at := l.LogEndOffset() - 14; at > h.maxStart {
+	if at := l.LogEndOffset() - 11; at > h.maxStart {
 		h.must = min(h.must, at)
 		if l.TruncateTo(at) == nil {
 			h.gens = h.gens[:l.LogEndOffset()]
@@ -105,7 +105,7 @@ func movingWorkload(e *env, h *history) {
 		e.m.flusher.idle()
 	}
 	_ = l.AssignEpoch(2, l.LogEndOffset())
-	for range 3 {
+	for range 2 {
 		appendIn(e, l, h, 4, 2)
 	}
 	flush(e, l, h)
@@ -133,8 +133,8 @@ func movingWorkload(e *env, h *history) {
 	}
 	_ = l.AssignEpoch(3, l.LogEndOffset())
 	appendIn(e, l, h, 2, 3)
-	h.maxStart = 16
-	if start, err := l.DeleteRecords(16); err == nil {
+	h.maxStart = 13
+	if start, err := l.DeleteRecords(13); err == nil {
 		h.minStart = max(h.minStart, start)
 	}
 	l = copyOn(e, l, 20)
@@ -228,7 +228,7 @@ func countMovingCalls(t *testing.T) int64 {
 	e := movingEnv(fs)
 	var h history
 	movingWorkload(e, &h)
-	if n := strings.Count(e.logs.String(), `msg="moved log"`); n != 2 || h.must == 0 || h.minStart != 16 || strings.Count(e.logs.String(), "going on moving log") != 1 {
+	if n := strings.Count(e.logs.String(), `msg="moved log"`); n != 2 || h.must == 0 || h.minStart != 13 || strings.Count(e.logs.String(), "going on moving log") != 1 {
 		t.Fatalf("%d moves; the workload doesn't work\n%s", n, e.logs.String())
 	}
 	calls := fs.Calls()
@@ -248,20 +248,18 @@ func TestCrashInMove(t *testing.T) {
 		mem := vfs.NewMem()
 		var h history
 		movingWorkload(movingEnv(vfs.NewInject(mem, vfs.FailFrom(n))), &h)
-		for seed := range uint64(3) {
-			var rng *rand.Rand
-			if seed > 0 {
-				rng = rand.New(rand.NewPCG(seed, uint64(n)))
-			}
-			if err := reopenMoved(mem.AfterCrash(rng), h); err != nil {
-				t.Fatalf("power cut at call %d, seed %d: %v", n, seed, err)
-			}
+		var rng *rand.Rand // Nil loses all that wasn't synced.
+		if n%3 > 0 {
+			rng = rand.New(rand.NewPCG(uint64(n), 5))
+		}
+		if err := reopenMoved(mem.AfterCrash(rng), h); err != nil {
+			t.Fatalf("power cut at call %d: %v", n, err)
 		}
 	}
 }
 
 // TestErrorInMove fails each file system call of moves by itself. The workload goes on; what it was promised holds
-// after a crash as after a kill.
+// after a crash (even calls) as after a kill (odd ones).
 func TestErrorInMove(t *testing.T) {
 	t.Parallel()
 	calls := countMovingCalls(t)
@@ -270,13 +268,12 @@ func TestErrorInMove(t *testing.T) {
 		var h history
 		e := movingEnv(vfs.NewInject(mem, vfs.FailNth(n)))
 		movingWorkload(e, &h)
-		for name, fs := range map[string]vfs.FS{
-			"torn": mem.AfterCrash(rand.New(rand.NewPCG(9, uint64(n)))),
-			"kill": mem,
-		} {
-			if err := reopenMoved(fs, h); err != nil {
-				t.Fatalf("failure at call %d, %s: %v\n%s", n, name, err, e.logs.String())
-			}
+		var fs vfs.FS = mem
+		if n%2 == 0 {
+			fs = mem.AfterCrash(rand.New(rand.NewPCG(9, uint64(n))))
+		}
+		if err := reopenMoved(fs, h); err != nil {
+			t.Fatalf("failure at call %d: %v\n%s", n, err, e.logs.String())
 		}
 	}
 }

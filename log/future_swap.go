@@ -54,7 +54,7 @@ func (m *Manager) FinishMove(l *Log) (*Log, error) {
 		return nil, err
 	}
 	// Nothing is appended any more.
-	if f.logEndOffset.Load() < l.logStartOffset.Load() {
+	if end := f.logEndOffset.Load(); end < l.logStartOffset.Load() || end > l.logEndOffset.Load() || f.logStartOffset.Load() > l.logStartOffset.Load() {
 		return nil, errBehind
 	}
 	if err := l.copyAll(f); err != nil {
@@ -72,7 +72,7 @@ var errBehind = errors.New("the log's start has passed what was copied")
 // copyAll copies until there is nothing left. Requires: l.copying held.
 func (l *Log) copyAll(f *Log) error {
 	buf := make([]byte, finishBuffer)
-	for f.logEndOffset.Load() < l.logEndOffset.Load() || f.logStartOffset.Load() < l.logStartOffset.Load() {
+	for f.logEndOffset.Load() != l.logEndOffset.Load() || f.logStartOffset.Load() != l.logStartOffset.Load() {
 		before, start := f.logEndOffset.Load(), f.logStartOffset.Load()
 		if _, err := l.copyTo(f, buf); err != nil {
 			return err
