@@ -13,6 +13,7 @@ func handleAlterPartitionReassignments(d *Deps, r *wire.Request) {
 	req := r.Body.(*kmsg.AlterPartitionAssignmentsRequest)
 	d.forward(r, req.TimeoutMillis, func(err error) kmsg.Response {
 		resp := kmsg.NewPtrAlterPartitionAssignmentsResponse()
+		resp.AllowReplicationFactorChange = req.AllowReplicationFactorChange
 		resp.ErrorCode, resp.ErrorMessage = kerror.CodeOf(err), kerror.MessageOf(err)
 		for _, t := range req.Topics {
 			out := kmsg.NewAlterPartitionAssignmentsResponseTopic()
