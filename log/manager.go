@@ -87,7 +87,7 @@ type Manager struct {
 	// calls are the running OnDirFailure calls.
 	calls sync.WaitGroup
 
-	// changing serialises Create, Delete and Close.
+	// changing serialises Create, Delete, moves between directories and Close; it comes before the logs' locks.
 	changing sync.Mutex
 	closed   bool // guarded by changing
 
