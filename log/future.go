@@ -9,6 +9,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kerr"
 
 	"github.com/ottla/ottla/internal/kerror"
+	"github.com/ottla/ottla/internal/vfs"
 	"github.com/ottla/ottla/log/clean"
 )
 
@@ -139,31 +140,30 @@ func (m *Manager) startMove(l *Log, d *dir) error {
 			f.close()
 		}
 		err = fmt.Errorf("create %s: %w", f.path, err)
-		d.fail(err)
-		return storageError(err)
+		if vfs.NoRoom(err) {
+			err = errors.Join(err, m.uncreate(f.path))
+		}
+		return d.trouble(err)
 	}
 	m.logsMu.Lock()
 	m.futures[l.tp] = f
 	m.logsMu.Unlock()
 	// A log of this partition may have been here before, and a crash have kept its offsets.
 	if err := m.checkpointAll(d); err != nil {
-		m.forgetFuture(f)
-		f.close()
-		return storageError(err)
+		return errors.Join(err, m.removeFuture(f))
 	}
 	l.setFuture(f)
 	m.logger.Info("moving log", "partition", l.tp.String(), "from", l.dir.path, "to", d.path, "logStartOffset", begin.offset)
 	return nil
 }
 
-// checkpointAll writes all checkpoints of a directory; a failure takes it offline.
+// checkpointAll writes all checkpoints of a directory. A failure takes it offline, unless it is ErrNoRoom.
 func (m *Manager) checkpointAll(d *dir) error {
 	for _, write := range []func(*dir) error{
 		m.checkpointRecoveryPoints, m.checkpointLogStarts, m.checkpointHighWatermarks, m.checkpointCleaned,
 	} {
 		if err := write(d); err != nil {
-			d.fail(err)
-			return err
+			return d.trouble(err)
 		}
 	}
 	return nil

@@ -221,8 +221,7 @@ func (l *Log) leadStart(f *Log) error {
 			return err
 		}
 		if err := f.beginWith(b); err != nil {
-			f.dir.fail(err)
-			return storageError(err)
+			return f.dir.trouble(err)
 		}
 		start = l.logStartOffset.Load()
 	}
@@ -244,9 +243,7 @@ func (f *Log) followStart(start int64) error {
 	if err := f.advanceStart(start); err != nil {
 		return err
 	}
-	_, err := f.deleteWhile("moved log's start offset", func(_, next *segment) bool {
-		return next != nil && next.baseOffset <= start
-	})
+	_, err := f.deleteBelowStart()
 	return err
 }
 

@@ -1,6 +1,7 @@
 package commitlog
 
 import (
+	"errors"
 	"fmt"
 	"path"
 	"slices"
@@ -53,8 +54,8 @@ func (m *Manager) settle() error {
 	}
 	slices.SortFunc(futures, func(a, b *Log) int { return a.tp.compare(b.tp) })
 	for _, f := range futures {
-		if err := m.settleFuture(f); err != nil && f.dir.offline() == nil {
-			f.dir.fail(err)
+		if err := m.settleFuture(f); err != nil {
+			_ = f.dir.trouble(err) // It was logged.
 		}
 	}
 	return nil
@@ -76,7 +77,10 @@ func (m *Manager) settleFuture(f *Log) error {
 		m.logger.Info("removing a future log that fits no current one", "partition", f.tp.String(), "dir", f.path)
 		return m.removeFuture(f)
 	case l != nil:
-		if err := f.diverge(l); err != nil {
+		if err := f.diverge(l); errors.Is(err, ErrNoRoom) {
+			m.logger.Warn("giving up a move: no room to cut the future log", "partition", f.tp.String(), "dir", f.path)
+			return m.removeFuture(f)
+		} else if err != nil {
 			return err
 		}
 		l.setFuture(f)
@@ -112,4 +116,7 @@ func (m *Manager) add(l *Log) {
 		return
 	}
 	logs[l.tp] = l
+	if !l.isFuture {
+		delete(m.broken, l.tp) // Its future, for which there was no room.
+	}
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kerr"
 
 	"github.com/ottla/ottla/internal/kerror"
+	"github.com/ottla/ottla/internal/vfs"
 )
 
 // finishBuffer is the piece in which the last records of a move are copied, in bytes.
@@ -23,7 +24,8 @@ const finishBuffer = 256 << 10
 //
 // Kafka renames in the other order, and then refuses to start when it finds the partition twice.
 //
-// After an error without a log nothing has changed, but for a directory that may be offline; the move is given up
+// After an error without a log nothing has changed, but for a directory that may be offline or, with ErrNoRoom,
+// full; the move is given up
 // by AbandonMove or MoveTo, or tried again. A log beside an error is the partition's, in a directory that
 // failed. (Kafka: LogManager.replaceCurrentWithFutureLog.)
 func (m *Manager) FinishMove(l *Log) (*Log, error) {
@@ -90,6 +92,7 @@ func (m *Manager) complete(l, f *Log) error {
 	f.UpdateConfig(l.Config())
 	f.SetHighWatermark(l.highWatermark.Load())
 	f.mu.Lock()
+	own := f.producers
 	err := f.takeOver(l)
 	f.mu.Unlock()
 	if err == nil {
@@ -97,12 +100,17 @@ func (m *Manager) complete(l, f *Log) error {
 		err = f.flushLocked()
 		f.flushing.Unlock()
 	}
+	if err == nil && f.recoveryPoint.Load() < f.logEndOffset.Load() {
+		err = fmt.Errorf("%w for the indexes of %s", ErrNoRoom, f.path)
+	}
 	if err == nil {
 		err = m.checkpointAll(f.dir)
 	}
 	if err != nil {
-		f.dir.fail(err)
-		return storageError(err)
+		f.mu.Lock()
+		f.producers = own // The move may go on; what l appends until then must not count twice.
+		f.mu.Unlock()
+		return f.dir.trouble(err)
 	}
 	return nil
 }
@@ -122,18 +130,16 @@ func (f *Log) takeOver(l *Log) error {
 	l.epochs.RLock()
 	entries := l.epochs.cache.Entries()
 	l.epochs.RUnlock()
-	err := f.changeEpochs(func(c *epochCache) bool {
-		if slices.Equal(c.Entries(), entries) {
-			return false
+	if f.epochsOwed || !slices.Equal(f.epochs.cache.Entries(), entries) {
+		err := f.tryEpochs(func(c *epochCache) {
+			c.Clear()
+			for _, e := range entries {
+				c.Assign(e.Epoch, e.StartOffset)
+			}
+		})
+		if err != nil {
+			return err
 		}
-		c.Clear()
-		for _, e := range entries {
-			c.Assign(e.Epoch, e.StartOffset)
-		}
-		return true
-	})
-	if err != nil {
-		return err
 	}
 	l.producers.SetMapEndOffset(end)
 	f.producers = l.producers
@@ -149,6 +155,9 @@ func (f *Log) takeOver(l *Log) error {
 func (m *Manager) replace(l, f *Log) (*Log, error) {
 	from, source := l.dir, l.dir.file(retiredName(l.tp, m.cfg.NewUUID(), deleteDirSuffix))
 	err := m.fs.Rename(l.path, source)
+	if vfs.NoRoom(err) {
+		return nil, from.trouble(err)
+	}
 	if err == nil {
 		err = m.fs.SyncDir(from.path)
 	}
@@ -207,10 +216,18 @@ func (m *Manager) promote(f *Log) error {
 }
 
 // ForgetMoved takes a log that was moved away out of its former directory's checkpoints: one of its name that
-// comes there later must not find its offsets. It follows FinishMove, without the locks that the swap needs.
+// comes there later must not find its offsets. It follows FinishMove, without the locks that the swap needs. Where
+// there is no room the checkpoints are owed, as after a deletion.
 func (m *Manager) ForgetMoved(l *Log) error {
+	m.changing.Lock()
+	defer m.changing.Unlock()
 	if l.dir.offline() != nil {
 		return nil
 	}
-	return m.checkpointAll(l.dir)
+	err := m.checkpointAll(l.dir)
+	if errors.Is(err, ErrNoRoom) {
+		l.dir.checkpointsOwed.Store(true)
+		return nil
+	}
+	return err
 }

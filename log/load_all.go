@@ -159,7 +159,10 @@ func (m *Manager) setAsideFull(l *Log, cause error) error {
 		"dir", l.path, "error", cause)
 	m.logsMu.Lock()
 	defer m.logsMu.Unlock()
-	m.broken[l.tp] = l.dir.ranOut(cause)
+	// Of a future log too: if it turns out to be all there is, nothing may be made in its place.
+	if _, ok := m.logs[l.tp]; !ok || !l.isFuture {
+		m.broken[l.tp] = l.dir.ranOut(cause)
+	}
 	return nil
 }
 
