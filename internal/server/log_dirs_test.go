@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ottla/ottla/controller/image"
 	"github.com/ottla/ottla/internal/vfs"
 	"github.com/ottla/ottla/log/batch"
 	"github.com/ottla/ottla/wire"
@@ -84,7 +83,7 @@ func dirOf(s *Server, topic string, partition int32) (path string, assigned bool
 	for _, d := range s.logs.Dirs() {
 		for _, l := range d.Logs {
 			if l.Topic() == topic && l.Partition() == partition {
-				return d.Path, p != nil && p.Directory(1) == image.ID(d.ID)
+				return d.Path, p != nil && p.Directory(1) == d.ID
 			}
 		}
 	}
