@@ -7,6 +7,7 @@ import (
 	"syscall"
 
 	"github.com/ottla/ottla/internal/kerror"
+	"github.com/ottla/ottla/internal/vfs"
 	"github.com/ottla/ottla/log/batch"
 	"github.com/ottla/ottla/log/index"
 	"github.com/ottla/ottla/log/producer"
@@ -115,9 +116,15 @@ func checkOptions(o validate.Origin) producer.CheckOptions {
 func (l *Log) write(cfg *settings, res *validate.Result) error {
 	seg := l.active()
 	position := seg.size.Load()
-	// Requires no hold: the active segment's file is always open.
-	if n, err := seg.log.file.WriteAt(res.Records, position); err != nil || n < len(res.Records) {
-		return l.undoWrite(seg, position, cmpErr(err))
+	file, first, err := seg.log.Pin(0) // Until it is flushed.
+	if err != nil {
+		return l.cantOpen(err)
+	}
+	if first {
+		l.host.unflushed(l)
+	}
+	if n, err := file.WriteAt(res.Records, position); err != nil || n < len(res.Records) {
+		return l.undoWrite(seg, file, position, cmpErr(err))
 	}
 	end, size := res.LastOffset+1, position+int64(len(res.Records))
 	// Before the indexes and the largest timestamp, which lead searches to these bytes.
@@ -132,6 +139,15 @@ func (l *Log) write(cfg *settings, res *validate.Result) error {
 	return nil
 }
 
+// cantOpen is the error of an append whose file can't be opened. Nothing was written; that other files use up
+// the descriptors says nothing about this one.
+func (l *Log) cantOpen(err error) error {
+	if !errors.Is(err, syscall.EMFILE) && !errors.Is(err, syscall.ENFILE) {
+		l.dir.fail(err)
+	}
+	return storageError(fmt.Errorf("append to %s: %w", l.tp, err))
+}
+
 // cmpErr names a write that stopped short without an error.
 func cmpErr(err error) error {
 	if err == nil {
@@ -142,9 +158,9 @@ func cmpErr(err error) error {
 
 // undoWrite cuts what a failed write left. A full disk is no reason to take the directory offline;
 // anything else is, since nothing is known about the file then. Requires: l.mu held.
-func (l *Log) undoWrite(seg *segment, position int64, cause error) error {
-	err := fmt.Errorf("append to %s: %w", seg.log.name(), cause)
-	if terr := seg.log.file.Truncate(position); terr != nil {
+func (l *Log) undoWrite(seg *segment, file vfs.File, position int64, cause error) error {
+	err := fmt.Errorf("append to %s: %w", seg.log.Path(), cause)
+	if terr := file.Truncate(position); terr != nil {
 		err = errors.Join(err, terr)
 		l.dir.fail(err)
 	} else if !errors.Is(cause, syscall.ENOSPC) && !errors.Is(cause, syscall.EDQUOT) && !errors.Is(cause, io.ErrShortWrite) {

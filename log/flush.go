@@ -35,27 +35,33 @@ func (l *Log) flushLocked() error {
 	segs := *l.segments.Load()
 	path, names := l.path, l.namesUnsynced
 	snapshots := l.unsynced
-	l.namesUnsynced, l.unsynced = false, nil
+	rolledFrom := l.rolledFrom
+	l.namesUnsynced, l.unsynced, l.rolledFrom = false, nil, NoLimit
 	l.mu.Unlock()
 
-	if from >= end { // No records, but perhaps index entries and files.
+	records := from < end || rolledFrom != NoLimit
+	active := segs[len(segs)-1]
+	if records {
+		segs = segs[floorSegment(segs, min(from, rolledFrom)):]
+	} else { // No records, but perhaps index entries and files.
 		segs = segs[len(segs)-1:]
-	} else {
-		segs = segs[floorSegment(segs, from):]
 	}
-	if err := l.syncAll(segs, from < end, path, names, snapshots); err != nil {
+	if err := l.syncAll(segs, records, path, names, snapshots); err != nil {
 		l.dir.fail(err)
 		return storageError(err)
 	}
 	l.mu.Lock()
 	l.recoveryPoint.Store(max(l.recoveryPoint.Load(), end))
+	if l.active() == active && l.logEndOffset.Load() == end {
+		active.log.Unpin() // Nothing was written since.
+	}
 	l.mu.Unlock()
 	l.lastFlush.Store(l.clk.Now().UnixMilli())
 	return nil
 }
 
-// syncAll makes segments, snapshots and names durable, and closes the files of all segments but the
-// last. Without records only indexes are flushed. Segments that retention removes meanwhile don't
+// syncAll makes segments, snapshots and names durable, and lets the files of all segments but the last
+// close. Without records only indexes are flushed. Segments that retention removes meanwhile don't
 // matter.
 func (l *Log) syncAll(segs []*segment, records bool, path string, names bool, snapshots []int64) error {
 	for i, s := range segs {

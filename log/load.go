@@ -194,7 +194,10 @@ func (l *Log) loadSegments(ctx context.Context, f *found, c checkpointed, clean 
 		if recovered && !last {
 			err = s.becomeInactive()
 		}
-		if err := errors.Join(err, s.sealIndexes()); err != nil {
+		if err == nil && recovered {
+			err = s.keepIndexes(i < unclean)
+		}
+		if err != nil {
 			return 0, err
 		}
 	}
@@ -248,11 +251,11 @@ func (l *Log) loadInactive(s *segment) error {
 // loadActive finds the end of the last segment by reading on from the last index entry. If that
 // doesn't lead to the end of the file, the segment is recovered after all.
 func (l *Log) loadActive(ctx context.Context, s *segment) (end int64, torn bool, err error) {
-	f, err := s.log.hold()
+	f, err := s.log.Hold()
 	if err != nil {
 		return 0, false, err
 	}
-	defer s.log.release()
+	defer s.log.Release()
 	from := s.offsets.Last()
 	sc := newScanner(f, from.FilePosition, s.size.Load())
 	defer sc.close()
@@ -269,7 +272,7 @@ func (l *Log) loadActive(ctx context.Context, s *segment) (end int64, torn bool,
 				return 0, false, err
 			}
 			end, torn, _, err := l.recoverSegment(ctx, s, s.baseOffset, true, true)
-			return end, torn, err
+			return end, torn, errors.Join(err, s.keepIndexes(true))
 		case err != nil:
 			return 0, false, s.corrupt(sc.pos, err)
 		}
@@ -277,7 +280,7 @@ func (l *Log) loadActive(ctx context.Context, s *segment) (end int64, torn bool,
 	}
 }
 
-// recoverSegment walks all batches of a segment and writes its indexes again. Batches that reach
+// recoverSegment walks all batches of a segment and makes its indexes anew, not durably. Batches that reach
 // verifyFrom are checked whole; the first that isn't right ends the segment. With replay they are
 // taken into producer state and leader epochs. It returns the end offset, whether the segment was cut,
 // and whether offsets are missing inside it.
@@ -289,11 +292,11 @@ func (l *Log) recoverSegment(ctx context.Context, s *segment, verifyFrom int64, 
 	}
 	s.max.timestampMs, s.max.offset = -1, s.baseOffset
 	s.bytesSinceEntry, s.rollingTimestamp = 0, -1
-	f, err := s.log.hold()
+	f, err := s.log.Hold()
 	if err != nil {
 		return 0, false, false, err
 	}
-	defer s.log.release()
+	defer s.log.Release()
 	interval := l.settings.Load().IndexIntervalBytes
 	sc := &scanner{file: f, end: size, window: make([]byte, recoveryWindow)}
 	end, valid := s.baseOffset, int64(0)
@@ -340,7 +343,7 @@ func (l *Log) recoverSegment(ctx context.Context, s *segment, verifyFrom int64, 
 	if !last {
 		err = s.times.MaybeAppend(s.maxTimestamp())
 	}
-	return end, torn, gaps, errors.Join(err, s.offsets.Flush(), s.times.Flush(), s.txns.Flush())
+	return end, torn, gaps, err
 }
 
 // checkBatch says what is wrong with a batch that a recovery meets, as errTornBatch.
@@ -410,7 +413,7 @@ func (l *Log) newProducers() *producer.State {
 
 // modTime is when a segment was last written, or now if the file system doesn't say.
 func (l *Log) modTime(s *segment) time.Time {
-	if info, err := l.fs.Stat(s.log.name()); err == nil && !info.ModTime().IsZero() {
+	if info, err := l.fs.Stat(s.log.Path()); err == nil && !info.ModTime().IsZero() {
 		return info.ModTime()
 	}
 	return l.clk.Now()

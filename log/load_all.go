@@ -222,8 +222,8 @@ func (m *Manager) topicConfig(topic string) Config {
 // newLog makes a log that isn't loaded yet.
 func (m *Manager) newLog(d *dir, tp topicPartition, id [16]byte, full string, cfg Config) *Log {
 	l := &Log{
-		tp: tp, dir: d, fs: m.fs, clk: m.clk, logger: m.logger,
-		codecs: m.codecs, host: m, path: full,
+		tp: tp, dir: d, fs: m.fs, pool: m.pool, clk: m.clk, logger: m.logger,
+		codecs: m.codecs, host: m, path: full, rolledFrom: NoLimit,
 	}
 	l.topicID.Store(&id)
 	l.cleaned.Store(clean.NoCheckpoint)

@@ -14,6 +14,7 @@ import (
 	"github.com/ottla/ottla/internal/vfs"
 	"github.com/ottla/ottla/log/batch"
 	"github.com/ottla/ottla/log/epoch"
+	"github.com/ottla/ottla/log/files"
 	"github.com/ottla/ottla/log/producer"
 	"github.com/twmb/franz-go/pkg/kerr"
 )
@@ -26,6 +27,7 @@ type Log struct {
 	tp     topicPartition
 	dir    *dir
 	fs     vfs.FS
+	pool   *files.Pool
 	clk    clock.Clock
 	logger *slog.Logger
 	codecs *batch.Codecs
@@ -75,6 +77,9 @@ type Log struct {
 	unsynced  []int64
 	// namesUnsynced says that a new file's name isn't durable yet.
 	namesUnsynced bool
+	// rolledFrom is where the oldest segment begins that was rolled since the last flush, NoLimit without
+	// one. The roll changed it even if all records were flushed before.
+	rolledFrom int64
 	// truncations counts truncations, so that a compaction notices that its segments were cut.
 	truncations int
 	// jitter is subtracted from the active segment's age limit.
@@ -92,6 +97,8 @@ type Log struct {
 type host interface {
 	// flushSoon flushes the log in the background.
 	flushSoon(l *Log)
+	// unflushed is told when a log gets the first write since its last flush. It may ask for the next.
+	unflushed(l *Log)
 	// after runs f once d has passed, unless the manager is closed first.
 	after(d time.Duration, f func())
 	// checkpointRecoveryPoints and checkpointLogStarts write the directory's files durably.
@@ -230,7 +237,7 @@ func floorSegment(segs []*segment, offset int64) int {
 
 // segmentOptions are those of a new segment.
 func (l *Log) segmentOptions(c *Config) segmentOptions {
-	o := segmentOptions{fs: l.fs, dir: l.path, maxIndexBytes: c.SegmentIndexBytes}
+	o := segmentOptions{pool: l.pool, dir: l.path, maxIndexBytes: c.SegmentIndexBytes}
 	if c.Preallocate {
 		o.preallocate = int64(c.SegmentBytes)
 	}

@@ -1,6 +1,7 @@
 package commitlog
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"slices"
@@ -12,6 +13,7 @@ import (
 	"github.com/ottla/ottla/internal/kerror"
 	"github.com/ottla/ottla/internal/vfs"
 	"github.com/ottla/ottla/log/batch"
+	"github.com/ottla/ottla/log/files"
 	"github.com/twmb/franz-go/pkg/kerr"
 )
 
@@ -48,6 +50,11 @@ type ManagerConfig struct {
 	ProducerIDExpirationCheckInterval time.Duration
 	// Cleaner is how logs are compacted; SetCleaner changes it.
 	Cleaner CleanerConfig
+	// IdleFiles is how many files of segments stay open that nobody uses; 1,000 if zero.
+	IdleFiles int
+	// UnflushedFiles is how many files may wait for a flush before logs that are written get one soon: such files
+	// stay open. No bound if zero.
+	UnflushedFiles int
 	// NewUUID makes the directory ids.
 	NewUUID func() [16]byte
 	// Jitter returns a number in [0, n) for segment.jitter.ms; no jitter if nil.
@@ -57,12 +64,17 @@ type ManagerConfig struct {
 	OnDirFailure func(path string, id [16]byte, err error)
 }
 
+// defaultIdleFiles is ManagerConfig.IdleFiles where it isn't given: a few hundred logs at work, and little
+// beside the limits that brokers get.
+const defaultIdleFiles = 1000
+
 // Manager owns the log dirs and all logs in them.
 //
 // Lock order: a log's locks come before logsMu.
 type Manager struct {
 	cfg    ManagerConfig
 	fs     vfs.FS
+	pool   *files.Pool
 	clk    clock.Clock
 	logger *slog.Logger
 	codecs *batch.Codecs
@@ -96,7 +108,7 @@ type Manager struct {
 // another broker or cluster, Open fails.
 func Open(ctx context.Context, fs vfs.FS, clk clock.Clock, logger *slog.Logger, cfg ManagerConfig) (*Manager, error) {
 	m := &Manager{
-		cfg: cfg, fs: fs, clk: clk, logger: logger,
+		cfg: cfg, fs: fs, pool: files.NewPool(fs, cmp.Or(cfg.IdleFiles, defaultIdleFiles)), clk: clk, logger: logger,
 		codecs: batch.NewCodecs(),
 		tasks:  newScheduler(clk),
 		logs:   map[topicPartition]*Log{},
@@ -189,6 +201,13 @@ func (m *Manager) dirFailed(d *dir, err error) {
 
 // flushSoon implements host.
 func (m *Manager) flushSoon(l *Log) { m.flusher.add(l) }
+
+// unflushed implements host.
+func (m *Manager) unflushed(l *Log) {
+	if limit := m.cfg.UnflushedFiles; limit > 0 && m.pool.Stats().Pinned > limit {
+		m.flusher.add(l)
+	}
+}
 
 // after implements host.
 func (m *Manager) after(d time.Duration, f func()) { m.tasks.after(d, f) }

@@ -97,6 +97,7 @@ func (l *Log) rollFiles(old *segment, baseOffset int64) error {
 		return err
 	}
 	l.namesUnsynced = true
+	l.rolledFrom = min(l.rolledFrom, old.baseOffset)
 	l.drawJitter(cfg)
 	l.setSegments(append(slices.Clone(*l.segments.Load()), seg))
 	l.tail.reset(seg, l.logEndOffset.Load())

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/ottla/ottla/internal/vfs"
+	"github.com/ottla/ottla/log/files"
 	"pgregory.net/rapid"
 )
 
@@ -51,7 +52,7 @@ func TestOffsetModel(t *testing.T) {
 		const base = 1000
 		fs := vfs.NewMem()
 		open := func() *Offset {
-			x, err := OpenOffset(fs, path, base, 8*400)
+			x, err := OpenOffset(files.NewPool(fs, 10), path, base, 8*400)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -132,7 +133,7 @@ func TestOffsetModel(t *testing.T) {
 // TestTime: lookups, entries that are left out, truncation by offset, fullness.
 func TestTime(t *testing.T) {
 	fs := vfs.NewMem()
-	x, err := OpenTime(fs, path, 100, 12*4)
+	x, err := OpenTime(files.NewPool(fs, 10), path, 100, 12*4)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -209,19 +210,19 @@ func TestTxn(t *testing.T) {
 func TestCorruptFiles(t *testing.T) {
 	fs := vfs.NewMem()
 	put(t, fs, make([]byte, 13))
-	if _, err := OpenOffset(fs, path, 0, 1000); !errors.Is(err, ErrCorrupt) {
+	if _, err := OpenOffset(files.NewPool(fs, 10), path, 0, 1000); !errors.Is(err, ErrCorrupt) {
 		t.Errorf("odd size: %v", err)
 	}
 	put(t, fs, append([]byte{0, 0, 0, 5, 0, 0, 0, 9}, make([]byte, 80)...))
-	if _, err := OpenOffset(fs, path, 0, 1000); !errors.Is(err, ErrCorrupt) {
+	if _, err := OpenOffset(files.NewPool(fs, 10), path, 0, 1000); !errors.Is(err, ErrCorrupt) {
 		t.Errorf("zeros at the end: %v", err)
 	}
 	put(t, fs, make([]byte, 24))
-	if _, err := OpenTime(fs, path, 0, 1000); !errors.Is(err, ErrCorrupt) {
+	if _, err := OpenTime(files.NewPool(fs, 10), path, 0, 1000); !errors.Is(err, ErrCorrupt) {
 		t.Errorf("only zeros: %v", err)
 	}
 	put(t, fs, []byte{0, 0, 0, 5, 0, 0, 0, 9, 0, 0, 0, 4, 0, 0, 0, 10})
-	x, err := OpenOffset(fs, path, 0, 1000)
+	x, err := OpenOffset(files.NewPool(fs, 10), path, 0, 1000)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -244,7 +245,7 @@ func FuzzOffsetIndex(f *testing.F) {
 	f.Fuzz(func(t *testing.T, b []byte, target int64) {
 		fs := vfs.NewMem()
 		put(t, fs, b)
-		x, err := OpenOffset(fs, path, 0, 1<<20)
+		x, err := OpenOffset(files.NewPool(fs, 10), path, 0, 1<<20)
 		if err != nil {
 			return
 		}
@@ -274,7 +275,7 @@ func FuzzTimeIndex(f *testing.F) {
 	f.Fuzz(func(t *testing.T, b []byte, target int64) {
 		fs := vfs.NewMem()
 		put(t, fs, b)
-		x, err := OpenTime(fs, path, 0, 1<<20)
+		x, err := OpenTime(files.NewPool(fs, 10), path, 0, 1<<20)
 		if err != nil {
 			return
 		}
