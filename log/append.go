@@ -182,9 +182,7 @@ func (l *Log) account(cfg *settings, seg *segment, position int64, records []byt
 		}
 		position += int64(b.SizeBytes())
 		if b.Magic >= batch.MagicV2 && b.LeaderEpoch > l.LatestEpoch() {
-			if err := l.assignEpoch(b.LeaderEpoch, b.BaseOffset); err != nil {
-				return err
-			}
+			l.assignEpoch(b.LeaderEpoch, b.BaseOffset)
 		}
 		if err := l.replay(seg, b); err != nil {
 			return err

@@ -1,10 +1,12 @@
 package commitlog
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
 	"path"
+	"slices"
 
 	"github.com/ottla/ottla/internal/vfs"
 	"github.com/ottla/ottla/log/epoch"
@@ -13,8 +15,9 @@ import (
 // epochCheckpointFile keeps the leader epochs of a partition, in its directory.
 const epochCheckpointFile = "leader-epoch-checkpoint"
 
-// AssignEpoch notes, durably, that the leader epoch begins at startOffset: a new leader calls it with
-// its log end offset before the first append. An epoch that is known already changes nothing.
+// AssignEpoch notes that the leader epoch begins at startOffset: a new leader calls it with its log end
+// offset before the first append. An epoch that is known already changes nothing. It becomes durable with
+// the first record from startOffset on: a load forgets an epoch without records all the same.
 func (l *Log) AssignEpoch(epoch int32, startOffset int64) error {
 	if err := l.usable(); err != nil {
 		return err
@@ -24,22 +27,40 @@ func (l *Log) AssignEpoch(epoch int32, startOffset int64) error {
 	if err := l.usable(); err != nil {
 		return err
 	}
-	if err := l.assignEpoch(epoch, startOffset); err != nil {
-		l.dir.fail(err)
-		return storageError(err)
-	}
+	l.assignEpoch(epoch, startOffset)
 	return nil
 }
 
 // assignEpoch is AssignEpoch for those who hold the mutex. Requires: l.mu held.
-func (l *Log) assignEpoch(epoch int32, startOffset int64) error {
-	return l.changeEpochs(func(c *epochCache) bool { return c.Assign(epoch, startOffset) })
+func (l *Log) assignEpoch(epoch int32, startOffset int64) {
+	l.epochs.Lock()
+	defer l.epochs.Unlock()
+	l.epochs.cache.Assign(epoch, startOffset)
 }
 
 // epochCache keeps the name epoch free for numbers.
 type epochCache = epoch.Cache
 
-// changeEpochs lets change work on the epochs and writes them if it reports that it did.
+// flushEpochs makes the epochs durable that records below end were written in, if they aren't yet. It comes
+// before the recovery point moves to end: recovery finds the epochs of what lies beyond in the records.
+// Requires: l.mu held, so that files are written in order.
+func (l *Log) flushEpochs(end int64) error {
+	l.epochs.RLock()
+	entries := l.epochs.cache.Entries()
+	l.epochs.RUnlock()
+	if slices.Equal(epochsBelow(entries, end), epochsBelow(l.epochsWritten, end)) {
+		return nil
+	}
+	return l.writeEpochs(entries)
+}
+
+// epochsBelow are the entries that begin below end.
+func epochsBelow(entries []epoch.Entry, end int64) []epoch.Entry {
+	n, _ := slices.BinarySearchFunc(entries, end, func(e epoch.Entry, end int64) int { return cmp.Compare(e.StartOffset, end) })
+	return entries[:n]
+}
+
+// changeEpochs lets change work on the epochs and writes them, durably, if it reports that it did.
 // Requires: l.mu held, so that files are written in order.
 func (l *Log) changeEpochs(change func(*epochCache) bool) error {
 	l.epochs.Lock()
@@ -49,9 +70,15 @@ func (l *Log) changeEpochs(change func(*epochCache) bool) error {
 	if !changed {
 		return nil
 	}
+	return l.writeEpochs(entries)
+}
+
+// writeEpochs writes the file. Requires: l.mu held, or l not shared.
+func (l *Log) writeEpochs(entries []epoch.Entry) error {
 	if err := writeFileAtomic(l.fs, path.Join(l.path, epochCheckpointFile), epoch.AppendCheckpoint(nil, entries)); err != nil {
 		return fmt.Errorf("write leader epochs of %s: %w", l.tp, err)
 	}
+	l.epochsWritten = entries
 	return nil
 }
 

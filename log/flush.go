@@ -32,6 +32,11 @@ func (l *Log) flushLocked() error {
 		return err
 	}
 	end, from := l.logEndOffset.Load(), l.recoveryPoint.Load()
+	if err := l.flushEpochs(end); err != nil {
+		l.mu.Unlock()
+		l.dir.fail(err)
+		return storageError(err)
+	}
 	segs := *l.segments.Load()
 	path, names := l.path, l.namesUnsynced
 	snapshots := l.unsynced

@@ -43,6 +43,7 @@ func (l *Log) load(ctx context.Context, c checkpointed, clean bool) error {
 		return err
 	}
 	l.epochs.cache = epoch.NewCache(entries)
+	l.epochsWritten = entries
 	rebuildEpochs := entries == nil && len(segs) > 0
 	if corrupt != nil {
 		l.logger.Warn("rebuilding leader epochs", "partition", l.tp.String(), "error", err)
@@ -78,7 +79,7 @@ func (l *Log) load(ctx context.Context, c checkpointed, clean bool) error {
 	l.drawJitter(cfg)
 	l.logEndOffset.Store(end)
 	l.tail.reset(active, end)
-	if err := l.loadEpochs(rebuildEpochs, start, end); err != nil {
+	if err := l.loadEpochs(rebuildEpochs && f.recoveredFrom > start, start, end); err != nil {
 		return err
 	}
 	if err := l.dropSnapshots(func(o int64) bool { return o > end }); err != nil {
@@ -156,6 +157,11 @@ func (l *Log) loadSegments(ctx context.Context, f *found, c checkpointed, clean 
 	unclean := len(segs)
 	if !clean {
 		unclean = floorSegment(segs, max(recoveryPoint, 0))
+		f.recoveredFrom = segs[unclean].baseOffset
+		if recoveryPoint >= 0 {
+			// What the file says of them is older than the records, which are walked now.
+			l.epochs.cache.TruncateFromEnd(max(recoveryPoint, f.recoveredFrom))
+		}
 		// Also the indexes of transactions are written again, which takes the producer state.
 		if err := l.loadProducersAt(segs, segs[unclean].baseOffset); err != nil {
 			return 0, err
@@ -373,12 +379,15 @@ func (l *Log) replayRecovered(s *segment, file vfs.File, h *batch.Header, pos in
 	return l.replayAt(s, file, h, pos)
 }
 
-// loadEpochs brings the leader epochs in line with the log, and writes them if that changed them.
+// loadEpochs brings the leader epochs in line with the log. Those that had to be rebuilt, for which all
+// batches are read, are written; any others are with the first flush that has something new.
 func (l *Log) loadEpochs(rebuild bool, start, end int64) error {
+	c := l.epochs.cache
 	if rebuild {
+		c.Clear()
 		err := l.scanAll(start, end, func(_ *segment, _ vfs.File, h *batch.Header, _ int64) error {
-			if h.LeaderEpoch > l.epochs.cache.Latest() {
-				l.epochs.cache.Assign(h.LeaderEpoch, h.BaseOffset)
+			if h.LeaderEpoch > c.Latest() {
+				c.Assign(h.LeaderEpoch, h.BaseOffset)
 			}
 			return nil
 		})
@@ -386,12 +395,12 @@ func (l *Log) loadEpochs(rebuild bool, start, end int64) error {
 			return err
 		}
 	}
-	before, err := readEpochs(l.fs, l.path)
-	return l.changeEpochs(func(c *epochCache) bool {
-		c.TruncateFromEnd(end)
-		c.TruncateFromStart(start)
-		return err != nil || !slices.Equal(before, c.Entries())
-	})
+	c.TruncateFromEnd(end)
+	c.TruncateFromStart(start)
+	if entries := c.Entries(); rebuild && len(entries) > 0 {
+		return l.writeEpochs(entries)
+	}
+	return nil
 }
 
 // straySnapshot says that a snapshot belongs to no segment and isn't the newest.

@@ -80,6 +80,8 @@ type Log struct {
 	// rolledFrom is where the oldest segment begins that was rolled since the last flush, NoLimit without
 	// one. The roll changed it even if all records were flushed before.
 	rolledFrom int64
+	// epochsWritten is what the file of leader epochs says.
+	epochsWritten []epoch.Entry
 	// truncations counts truncations, so that a compaction notices that its segments were cut.
 	truncations int
 	// jitter is subtracted from the active segment's age limit.

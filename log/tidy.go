@@ -21,6 +21,9 @@ type found struct {
 	indexed map[int64]bool
 	// snapshots are the offsets of producer snapshots, sorted.
 	snapshots []int64
+	// recoveredFrom is where the first segment begins that is recovered because the last stop wasn't clean;
+	// NoLimit if none is.
+	recoveredFrom int64
 }
 
 // tidy removes what an interrupted deletion, compaction or write left in a partition's directory,
@@ -181,7 +184,7 @@ func list(fs vfs.FS, dir string) (*found, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &found{sizes: map[int64]int64{}, indexed: map[int64]bool{}}
+	f := &found{recoveredFrom: NoLimit, sizes: map[int64]int64{}, indexed: map[int64]bool{}}
 	indexes := map[string]bool{}
 	for _, e := range entries {
 		name := e.Name()
