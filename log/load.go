@@ -114,6 +114,7 @@ func (l *Log) openSegments(f *found) ([]*segment, error) {
 	o := l.segmentOptions(&cfg.Config)
 	segs := make([]*segment, 0, len(f.bases))
 	for _, base := range f.bases {
+		o.txnIndex = f.txnIndexed[base]
 		s, err := openSegment(o, base)
 		if errors.Is(err, index.ErrCorrupt) {
 			l.logger.Warn("rebuilding indexes", "partition", l.tp.String(), "error", err)
@@ -142,6 +143,7 @@ func (l *Log) openReset(o segmentOptions, base int64) (*segment, error) {
 			return nil, err
 		}
 	}
+	o.txnIndex = false
 	return openSegment(o, base)
 }
 

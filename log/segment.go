@@ -85,6 +85,8 @@ type segmentOptions struct {
 	preallocate   int64
 	// suffix is appended to the names of all files; empty but for a segment that isn't in service yet.
 	suffix string
+	// txnIndex says that there may be an index of transactions.
+	txnIndex bool
 }
 
 // openSegment opens or creates the files of a segment. index.ErrCorrupt says that an index must be
@@ -94,9 +96,11 @@ func openSegment(o segmentOptions, baseOffset int64) (*segment, error) {
 	s := &segment{baseOffset: baseOffset, rollingTimestamp: -1}
 	s.log.Init(o.pool, base+logSuffix+o.suffix, nil)
 	s.max.timestampMs, s.max.offset = -1, baseOffset
-	s.txns = index.NewTxn(o.pool.FS(), base+txnIndexSuffix+o.suffix)
-	if err := s.txns.Check(); err != nil {
-		return nil, err
+	if s.txns = index.NewTxnWithout(o.pool.FS(), base+txnIndexSuffix+o.suffix); o.txnIndex {
+		s.txns = index.NewTxn(o.pool.FS(), base+txnIndexSuffix+o.suffix)
+		if err := s.txns.Check(); err != nil {
+			return nil, err
+		}
 	}
 	var err error
 	if s.offsets, err = index.OpenOffset(o.pool, base+indexSuffix+o.suffix, baseOffset, o.maxIndexBytes); err != nil {
