@@ -37,6 +37,9 @@ func (l *Log) Append(records []byte, opts AppendOptions) (AppendInfo, error) {
 	if err != nil || info.Duplicate {
 		return info, err
 	}
+	if l.host.crowded() {
+		return info, l.flushTo(info.LastOffset + 1)
+	}
 	if cfg.FlushMessages < NoLimit && l.logEndOffset.Load()-l.recoveryPoint.Load() >= cfg.FlushMessages {
 		err = l.flushTo(info.LastOffset + 1)
 	}
@@ -116,12 +119,9 @@ func checkOptions(o validate.Origin) producer.CheckOptions {
 func (l *Log) write(cfg *settings, res *validate.Result) error {
 	seg := l.active()
 	position := seg.size.Load()
-	file, first, err := seg.log.Pin(0) // Until it is flushed.
+	file, _, err := seg.log.Pin(0) // Until it is flushed.
 	if err != nil {
 		return l.cantOpen(err)
-	}
-	if first {
-		l.host.unflushed(l)
 	}
 	if n, err := file.WriteAt(res.Records, position); err != nil || n < len(res.Records) {
 		return l.undoWrite(seg, file, position, cmpErr(err))

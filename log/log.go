@@ -99,8 +99,8 @@ type Log struct {
 type host interface {
 	// flushSoon flushes the log in the background.
 	flushSoon(l *Log)
-	// unflushed is told when a log gets the first write since its last flush. It may ask for the next.
-	unflushed(l *Log)
+	// crowded says that so many files wait for a flush that whoever appends must wait for his.
+	crowded() bool
 	// after runs f once d has passed, unless the manager is closed first.
 	after(d time.Duration, f func())
 	// checkpointRecoveryPoints and checkpointLogStarts write the directory's files durably.

@@ -52,8 +52,8 @@ type ManagerConfig struct {
 	Cleaner CleanerConfig
 	// IdleFiles is how many files of segments stay open that nobody uses; 1,000 if zero.
 	IdleFiles int
-	// UnflushedFiles is how many files may wait for a flush before logs that are written get one soon: such files
-	// stay open. No bound if zero.
+	// UnflushedFiles is how many files may wait for a flush, and stay open for it, before all logs are flushed in
+	// the background. With half as many again each append waits for its own. No bound if zero.
 	UnflushedFiles int
 	// NewUUID makes the directory ids.
 	NewUUID func() [16]byte
@@ -107,8 +107,9 @@ type Manager struct {
 // starts the background work. A directory that fails is offline; only if all do, or one belongs to
 // another broker or cluster, Open fails.
 func Open(ctx context.Context, fs vfs.FS, clk clock.Clock, logger *slog.Logger, cfg ManagerConfig) (*Manager, error) {
+	pool := files.NewPool(fs, cmp.Or(cfg.IdleFiles, defaultIdleFiles))
 	m := &Manager{
-		cfg: cfg, fs: fs, pool: files.NewPool(fs, cmp.Or(cfg.IdleFiles, defaultIdleFiles)), clk: clk, logger: logger,
+		cfg: cfg, fs: pool.FS(), pool: pool, clk: clk, logger: logger,
 		codecs: batch.NewCodecs(),
 		tasks:  newScheduler(clk),
 		logs:   map[topicPartition]*Log{},
@@ -202,11 +203,14 @@ func (m *Manager) dirFailed(d *dir, err error) {
 // flushSoon implements host.
 func (m *Manager) flushSoon(l *Log) { m.flusher.add(l) }
 
-// unflushed implements host.
-func (m *Manager) unflushed(l *Log) {
-	if limit := m.cfg.UnflushedFiles; limit > 0 && m.pool.Stats().Pinned > limit {
-		m.flusher.add(l)
+// crowded implements host.
+func (m *Manager) crowded() bool {
+	limit, pinned := m.cfg.UnflushedFiles, m.pool.Pinned()
+	if limit <= 0 || pinned <= limit {
+		return false
 	}
+	m.flusher.flushAll()
+	return pinned > limit+limit/2
 }
 
 // after implements host.

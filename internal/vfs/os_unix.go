@@ -25,6 +25,15 @@ func openFile(name string, flag int, perm fs.FileMode) (*os.File, error) {
 	}
 }
 
+// MaxOpenFiles is how many files and sockets the process may have open, 0 if that isn't known.
+func (OS) MaxOpenFiles() int {
+	var limit unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {
+		return 0
+	}
+	return int(min(uint64(limit.Cur), 1<<30)) //nolint:unconvert // It is an int64 on some systems.
+}
+
 // flock takes the lock or fails at once.
 func flock(f *os.File) error {
 	return unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)

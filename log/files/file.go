@@ -41,7 +41,7 @@ func (f *File) Hold() (vfs.File, error) { return f.HoldFlag(0) }
 func (f *File) HoldFlag(flag int) (vfs.File, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if err := f.need(flag); err != nil {
+	if err := f.insist(flag); err != nil {
 		return nil, err
 	}
 	f.holds++
@@ -69,11 +69,14 @@ func (f *File) Pin(flag int) (file vfs.File, first bool, err error) {
 	if f.pinned {
 		return f.file, false, nil
 	}
-	if err := f.need(flag); err != nil {
+	if err := f.insist(flag); err != nil {
 		return nil, false, err
 	}
+	if f.pinned { // Meanwhile.
+		return f.file, false, nil
+	}
 	f.pinned = true
-	f.pool.count(0, 1)
+	f.pool.pinned.Add(1)
 	return f.file, true, nil
 }
 
@@ -83,7 +86,7 @@ func (f *File) Unpin() {
 	var victim *File
 	if f.pinned {
 		f.pinned = false
-		f.pool.count(0, -1)
+		f.pool.pinned.Add(-1)
 		victim = f.settle()
 	}
 	f.mu.Unlock()
@@ -98,12 +101,25 @@ func (f *File) Retire() {
 	f.retired = true
 	if f.pinned {
 		f.pinned = false
-		f.pool.count(0, -1)
+		f.pool.pinned.Add(-1)
 	}
 	if f.holds == 0 && f.file != nil {
 		f.pool.use(f)
 		f.shut()
 	}
+}
+
+// insist is need with another try after all idle files were closed, if there are too many. Requires: f.mu
+// held; it may be given up meanwhile.
+func (f *File) insist(flag int) error {
+	err := f.need(flag)
+	if !tooMany(err) {
+		return err
+	}
+	f.mu.Unlock()
+	f.pool.closeIdle()
+	f.mu.Lock()
+	return f.need(flag)
 }
 
 // need opens the file if it isn't. Requires: f.mu held; the caller holds or pins it.
@@ -119,7 +135,7 @@ func (f *File) need(flag int) error {
 		return err
 	}
 	f.file = file
-	f.pool.count(1, 0)
+	f.pool.opened(1)
 	return nil
 }
 
@@ -154,7 +170,7 @@ func (f *File) evict() {
 func (f *File) shut() {
 	_ = f.file.Close()
 	f.file = nil
-	f.pool.count(-1, 0)
+	f.pool.opened(-1)
 	if f.closed != nil {
 		f.closed()
 	}

@@ -12,6 +12,7 @@ package files
 
 import (
 	"sync"
+	"sync/atomic"
 
 	"github.com/ottla/ottla/internal/vfs"
 )
@@ -26,15 +27,21 @@ type Pool struct {
 	// oldest and newest are the ends of the list of idle files.
 	oldest, newest *File
 	idle           int
-	// open counts all open files, pinned those that are pinned.
-	open, pinned int
+	// open counts all open files.
+	open int
+
+	pinned atomic.Int64
 }
 
 // NewPool makes a pool over fs in which up to maxIdle idle files stay open.
 func NewPool(fs vfs.FS, maxIdle int) *Pool { return &Pool{fs: fs, maxIdle: maxIdle} }
 
-// FS is the file system below.
-func (p *Pool) FS() vfs.FS { return p.fs }
+// FS is the file system below. Calls that fail since the process has too many open files are made again after
+// the idle ones were closed. Requires: no lock of a File is held over its calls.
+func (p *Pool) FS() vfs.FS { return retrying{p.fs, p} }
+
+// Pinned is how many files are pinned; it takes no lock.
+func (p *Pool) Pinned() int { return int(p.pinned.Load()) }
 
 // Stats is how many files are open at the moment, and why.
 type Stats struct {
@@ -46,7 +53,7 @@ type Stats struct {
 func (p *Pool) Stats() Stats {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return Stats{Open: p.open, Idle: p.idle, Pinned: p.pinned}
+	return Stats{Open: p.open, Idle: p.idle, Pinned: p.Pinned()}
 }
 
 // rest puts an idle file at the end of the line and returns one that must close for it, if any; it may be
@@ -104,10 +111,23 @@ func (p *Pool) unlink(f *File) {
 	p.idle--
 }
 
-// count notes that files were opened or closed, pinned or unpinned.
-func (p *Pool) count(open, pinned int) {
+// opened notes that n files more are open.
+func (p *Pool) opened(n int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.open += open
-	p.pinned += pinned
+	p.open += n
+}
+
+// closeIdle closes the files that are idle now. Requires: no lock of a File held.
+func (p *Pool) closeIdle() {
+	p.mu.Lock()
+	var victims []*File
+	for p.oldest != nil {
+		victims = append(victims, p.oldest)
+		p.unlink(p.oldest)
+	}
+	p.mu.Unlock()
+	for _, f := range victims {
+		f.evict()
+	}
 }
