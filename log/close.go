@@ -31,7 +31,7 @@ func (m *Manager) Close() error {
 func (m *Manager) closeDir(d *dir) error {
 	work := make(chan *Log)
 	var workers sync.WaitGroup
-	for range max(1, m.cfg.RecoveryThreadsPerDir) {
+	for range max(diskWaiters, m.cfg.RecoveryThreadsPerDir) {
 		workers.Go(func() {
 			for l := range work {
 				if err := l.shutDown(); err != nil && d.offline() == nil {

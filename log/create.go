@@ -26,9 +26,9 @@ type Created struct {
 	Err error
 }
 
-// creators is how many logs are made at a time. Making one waits for the disk more than it computes, and file
-// systems join syncs that wait together.
-const creators = 32
+// diskWaiters is how many logs of a directory are made, or closed, at a time. That is waiting for the disk more
+// than it is computing, and file systems join syncs that wait together.
+const diskWaiters = 32
 
 // Create is CreateAll of one log.
 func (m *Manager) Create(topic string, partition int32, topicID [16]byte, cfg Config) (*Log, error) {
@@ -95,7 +95,7 @@ func (m *Manager) existing(n *NewLog) (*Log, error) {
 func (m *Manager) makeAll(out []Created, fresh []int) {
 	work := make(chan *Created)
 	var wg sync.WaitGroup
-	for range min(creators, len(fresh)) {
+	for range min(diskWaiters, len(fresh)) {
 		wg.Go(func() {
 			for c := range work {
 				if err := m.createFiles(c.Log); err != nil {

@@ -31,6 +31,8 @@ type env struct {
 	uuids   byte
 	// dedupe is the memory of offset maps.
 	dedupe int64
+	// idleFiles and unflushedFiles are bounds of open files.
+	idleFiles, unflushedFiles int
 }
 
 func newEnv(fs vfs.FS) *env {
@@ -50,7 +52,8 @@ func (e *env) managerConfig(dirs ...string) ManagerConfig {
 		TopicConfig:          func(string) Config { return e.cfg },
 		ProducerIDExpiration: 24 * time.Hour,
 		// No threads: tests call pass.
-		Cleaner: CleanerConfig{DedupeBufferBytes: e.dedupe, IOBufferBytes: 8 << 10, IOBufferLoadFactor: 0.9},
+		Cleaner:   CleanerConfig{DedupeBufferBytes: e.dedupe, IOBufferBytes: 8 << 10, IOBufferLoadFactor: 0.9},
+		IdleFiles: e.idleFiles, UnflushedFiles: e.unflushedFiles,
 		NewUUID: func() [16]byte {
 			e.uuids++
 			return [16]byte{0xee, e.uuids}
@@ -188,7 +191,7 @@ func mustOpen(t testing.TB, e *env) *Log {
 func (f *flusher) idle() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	for f.waiting != nil && !f.stopped && (len(f.waiting) > 0 || f.flushing) {
+	for f.waiting != nil && !f.stopped && (len(f.waiting) > 0 || f.flushing || f.all.Load()) {
 		f.wake.Wait()
 	}
 }

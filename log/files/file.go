@@ -117,7 +117,7 @@ func (f *File) insist(flag int) error {
 		return err
 	}
 	f.mu.Unlock()
-	f.pool.closeIdle()
+	f.pool.Shrink()
 	f.mu.Lock()
 	return f.need(flag)
 }

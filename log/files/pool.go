@@ -118,8 +118,8 @@ func (p *Pool) opened(n int) {
 	p.open += n
 }
 
-// closeIdle closes the files that are idle now. Requires: no lock of a File held.
-func (p *Pool) closeIdle() {
+// Shrink closes the files that are idle now. Requires: no lock of a File held.
+func (p *Pool) Shrink() {
 	p.mu.Lock()
 	var victims []*File
 	for p.oldest != nil {

@@ -22,7 +22,7 @@ type retrying struct {
 func (r retrying) OpenFile(name string, flag int, perm fs.FileMode) (vfs.File, error) {
 	f, err := r.FS.OpenFile(name, flag, perm)
 	if tooMany(err) {
-		r.pool.closeIdle()
+		r.pool.Shrink()
 		return r.FS.OpenFile(name, flag, perm)
 	}
 	return f, err
@@ -32,7 +32,7 @@ func (r retrying) OpenFile(name string, flag int, perm fs.FileMode) (vfs.File, e
 func (r retrying) ReadDir(name string) ([]fs.DirEntry, error) {
 	entries, err := r.FS.ReadDir(name)
 	if tooMany(err) {
-		r.pool.closeIdle()
+		r.pool.Shrink()
 		return r.FS.ReadDir(name)
 	}
 	return entries, err
@@ -42,7 +42,7 @@ func (r retrying) ReadDir(name string) ([]fs.DirEntry, error) {
 func (r retrying) SyncDir(name string) error {
 	err := r.FS.SyncDir(name)
 	if tooMany(err) { // The directory couldn't be opened; nothing was synced that failed.
-		r.pool.closeIdle()
+		r.pool.Shrink()
 		return r.FS.SyncDir(name)
 	}
 	return err
@@ -52,7 +52,7 @@ func (r retrying) SyncDir(name string) error {
 func (r retrying) RemoveAll(name string) error {
 	err := r.FS.RemoveAll(name)
 	if tooMany(err) {
-		r.pool.closeIdle()
+		r.pool.Shrink()
 		return r.FS.RemoveAll(name)
 	}
 	return err
@@ -62,7 +62,7 @@ func (r retrying) RemoveAll(name string) error {
 func (r retrying) Lock(name string) (io.Closer, error) {
 	c, err := r.FS.Lock(name)
 	if tooMany(err) {
-		r.pool.closeIdle()
+		r.pool.Shrink()
 		return r.FS.Lock(name)
 	}
 	return c, err

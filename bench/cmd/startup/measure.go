@@ -28,7 +28,9 @@ type table struct {
 	rows []row
 	// create and write are how long it took to fill the broker.
 	create, write time.Duration
-	topics        []string
+	// stopping is how long each clean stop took.
+	stopping []string
+	topics   []string
 }
 
 func newTable(o options) *table {
@@ -43,7 +45,8 @@ func newTable(o options) *table {
 func (t *table) String() string {
 	var b strings.Builder
 	b.WriteString(head(t.o))
-	fmt.Fprintf(&b, "topics created in %.1f s, records written in %.1f s\n\n", t.create.Seconds(), t.write.Seconds())
+	fmt.Fprintf(&b, "topics created in %.1f s, records written in %.1f s, clean stops in %s\n\n",
+		t.create.Seconds(), t.write.Seconds(), strings.Join(t.stopping, " and "))
 	fmt.Fprintf(&b, "%-28s %9s %9s %8s %8s %7s %9s\n", "start after", "answers s", "all led s", "CPU s", "RSS MiB", "files", "read MiB")
 	for _, r := range t.rows {
 		fmt.Fprintf(&b, "%-28s %9.2f %9.2f %8.2f %8d %7d %9.1f\n", r.name, r.answers.Seconds(), r.led.Seconds(),
@@ -70,7 +73,7 @@ func (t *table) measure(ctx context.Context, o options) error {
 		end  func(*node.Node) error
 	}{
 		{"kill -9 right after writes", (*node.Node).Kill},
-		{"clean stop", (*node.Node).Stop},
+		{"clean stop", t.stop},
 		{"kill -9, nothing written", (*node.Node).Kill},
 		{"kill -9, no checkpoints left", func(n *node.Node) error {
 			if err := n.Kill(); err != nil {
@@ -79,7 +82,7 @@ func (t *table) measure(ctx context.Context, o options) error {
 			return os.Remove(filepath.Join(o.dir, "data", "recovery-point-offset-checkpoint"))
 		}},
 		{fmt.Sprintf("clean stop, %d GiB of holes", o.large), func(n *node.Node) error {
-			if err := n.Stop(); err != nil {
+			if err := t.stop(n); err != nil {
 				return err
 			}
 			return enlarge(filepath.Join(o.dir, "data"), o.large)
@@ -98,6 +101,14 @@ func (t *table) measure(ctx context.Context, o options) error {
 		}
 	}
 	return n.Kill()
+}
+
+// stop stops a node in order, and notes how long that takes.
+func (t *table) stop(n *node.Node) error {
+	start := time.Now()
+	err := n.StopWithin(t.o.wait)
+	t.stopping = append(t.stopping, fmt.Sprintf("%.1f s", time.Since(start).Seconds()))
+	return err
 }
 
 // fill makes topics and records.

@@ -91,14 +91,17 @@ func answers(address string) bool {
 }
 
 // Stop ends the broker in order; by force if it takes longer than 20 seconds.
-func (n *Node) Stop() error {
+func (n *Node) Stop() error { return n.StopWithin(20 * time.Second) }
+
+// StopWithin is Stop with another limit.
+func (n *Node) StopWithin(limit time.Duration) error {
 	if err := n.cmd.Process.Signal(syscall.SIGTERM); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return err
 	}
 	select {
 	case <-n.exited:
 		return nil
-	case <-time.After(20 * time.Second):
+	case <-time.After(limit):
 	}
 	err := n.cmd.Process.Kill()
 	<-n.exited
