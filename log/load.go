@@ -294,7 +294,7 @@ func (l *Log) loadActive(ctx context.Context, s *segment) (end int64, torn bool,
 // and whether offsets are missing inside it.
 func (l *Log) recoverSegment(ctx context.Context, s *segment, verifyFrom int64, replay, last bool) (end int64, torn, gaps bool, err error) {
 	size := s.size.Load()
-	l.logger.Info("recovering segment", "partition", l.tp.String(), "baseOffset", s.baseOffset, "bytes", size)
+	l.logger.Debug("recovering segment", "partition", l.tp.String(), "baseOffset", s.baseOffset, "bytes", size)
 	if err := errors.Join(s.offsets.Reset(), s.times.Reset(), s.txns.Reset()); err != nil {
 		return 0, false, false, err
 	}
@@ -312,6 +312,7 @@ func (l *Log) recoverSegment(ctx context.Context, s *segment, verifyFrom int64, 
 		if n%1024 == 0 && ctx.Err() != nil {
 			return 0, false, false, ctx.Err()
 		}
+		from := sc.pos
 		h, pos, err := sc.next()
 		if err == nil {
 			err = l.checkBatch(s, sc, &h, pos, end, verifyFrom)
@@ -328,6 +329,7 @@ func (l *Log) recoverSegment(ctx context.Context, s *segment, verifyFrom int64, 
 		if err != nil {
 			return 0, false, false, s.corrupt(pos, err)
 		}
+		l.recovered(sc.pos - from)
 		if err := s.indexBatch(&h, pos, interval); err != nil {
 			return 0, false, false, err
 		}
@@ -352,6 +354,13 @@ func (l *Log) recoverSegment(ctx context.Context, s *segment, verifyFrom int64, 
 		err = s.times.MaybeAppend(s.maxTimestamp())
 	}
 	return end, torn, gaps, err
+}
+
+// recovered counts bytes of segments that a recovery has walked.
+func (l *Log) recovered(n int64) {
+	if l.progress != nil {
+		l.progress.bytes.Add(n)
+	}
 }
 
 // checkBatch says what is wrong with a batch that a recovery meets, as errTornBatch.

@@ -67,6 +67,9 @@ type Log struct {
 	// truncation, the only thing that takes bytes away under them.
 	reading sync.RWMutex
 
+	// progress is told what is recovered; nil but for a log that is being loaded at start.
+	progress *progress
+
 	mu sync.Mutex // guards what follows, and all appends
 	// path is the partition's directory.
 	path      string
