@@ -75,6 +75,10 @@ bench: build ## raw loads and stock perf tools against Ottla and Kafka in turn, 
 bench-quick: build ## the same in 4 minutes, for a look
 	./bench/compare.sh -quick
 
+.PHONY: bench-startup
+bench-startup: build ## time to start with 10,000 partitions, after clean stops and kills
+	cd bench && $(GO) run ./cmd/startup -ottla $(CURDIR)/bin/ottla -results results
+
 .PHONY: lint
 lint: tools ## formatting, vet, import table and golangci-lint
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { gofmt -l $$(git ls-files '*.go'); exit 1; }
