@@ -31,6 +31,8 @@ type env struct {
 	uuids   byte
 	// dedupe is the memory of offset maps.
 	dedupe int64
+	// dirs are the log dirs; /data if empty.
+	dirs []string
 	// idleFiles and unflushedFiles are bounds of open files.
 	idleFiles, unflushedFiles int
 }
@@ -62,7 +64,7 @@ func (e *env) managerConfig(dirs ...string) ManagerConfig {
 }
 
 func (e *env) open() error {
-	m, err := Open(context.Background(), e.fs, e.clk, slog.New(slog.NewTextHandler(&e.logs, nil)), e.managerConfig())
+	m, err := Open(context.Background(), e.fs, e.clk, slog.New(slog.NewTextHandler(&e.logs, nil)), e.managerConfig(e.dirs...))
 	e.m = m
 	return err
 }
