@@ -67,6 +67,10 @@ hostile: build ## attack the broker with damaged frames and hostile clients
 crash: build ## kill the broker, tear its files, start it again; hand data over to Kafka and back
 	./compat-tests/crash/run.sh
 
+.PHONY: disk-full
+disk-full: build ## fill the device of a running broker, a tmpfs, with and without its free-space floor
+	./compat-tests/disk/run.sh
+
 .PHONY: bench
 bench: build ## raw loads and stock perf tools against Ottla and Kafka in turn, 20 minutes
 	./bench/compare.sh

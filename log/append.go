@@ -17,7 +17,8 @@ import (
 // Append validates records, which it borrows and patches in place, assigns their offsets and writes
 // them. With flush.messages reached it returns after the flush. Errors are those of package
 // validate (with a *RecordErrors inside where single records are refused) and package producer, or
-// KAFKA_STORAGE_ERROR; nothing is appended then, unless it is the flush that failed.
+// KAFKA_STORAGE_ERROR; nothing is appended then, unless it is the flush that failed. For want of free
+// space that error is ErrNoRoom, the log is as it was, and the same append may succeed later.
 func (l *Log) Append(records []byte, opts AppendOptions) (AppendInfo, error) {
 	if err := l.usable(); err != nil {
 		return AppendInfo{}, err
@@ -94,6 +95,10 @@ func (l *Log) appendAnalyzed(a *validate.Analysis, p *validate.Params, cfg *sett
 			return info, false, nil
 		}
 	}
+	// After the duplicates: what is stored already needs no room.
+	if err := l.dir.admit(Origin(p.Origin)); err != nil {
+		return info, false, err
+	}
 	if rolled, err = l.maybeRoll(cfg, &res); err != nil {
 		return info, rolled, err
 	}
@@ -126,6 +131,8 @@ func (l *Log) write(cfg *settings, res *validate.Result) error {
 	if n, err := file.WriteAt(res.Records, position); err != nil || n < len(res.Records) {
 		return l.undoWrite(seg, file, position, cmpErr(err))
 	}
+	// Nothing may be refused from here on: what follows happens in memory.
+	l.dir.spend(len(res.Records))
 	end, size := res.LastOffset+1, position+int64(len(res.Records))
 	// Before the indexes and the largest timestamp, which lead searches to these bytes.
 	seg.size.Store(size)
@@ -156,20 +163,23 @@ func cmpErr(err error) error {
 	return err
 }
 
-// undoWrite cuts what a failed write left. A full disk is no reason to take the directory offline;
+// undoWrite cuts what a refused write left. Want of room is no reason to take the directory offline;
 // anything else is, since nothing is known about the file then. Requires: l.mu held.
 func (l *Log) undoWrite(seg *segment, file vfs.File, position int64, cause error) error {
 	err := fmt.Errorf("append to %s: %w", seg.log.Path(), cause)
 	if terr := file.Truncate(position); terr != nil {
 		err = errors.Join(err, terr)
 		l.dir.fail(err)
-	} else if !errors.Is(cause, syscall.ENOSPC) && !errors.Is(cause, syscall.EDQUOT) && !errors.Is(cause, io.ErrShortWrite) {
-		l.dir.fail(err)
+		return storageError(err)
 	}
-	return storageError(err)
+	if errors.Is(cause, io.ErrShortWrite) { // The reason comes with the next try.
+		return l.dir.ranOut(err)
+	}
+	return l.dir.trouble(err)
 }
 
-// account takes written batches into indexes, epochs and producer state. Requires: l.mu held.
+// account takes written batches into indexes, epochs and producer state. Entries that a full disk doesn't take wait in
+// memory for the next flush. Requires: l.mu held.
 func (l *Log) account(cfg *settings, seg *segment, position int64, records []byte) error {
 	b := &l.scratch
 	var err error

@@ -2,12 +2,14 @@ package commitlog
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path"
 	"sync"
 
 	"github.com/ottla/ottla/internal/kerror"
 	"github.com/ottla/ottla/internal/uuid"
+	"github.com/ottla/ottla/internal/vfs"
 	"github.com/ottla/ottla/log/clean"
 	"github.com/twmb/franz-go/pkg/kerr"
 )
@@ -56,6 +58,10 @@ func (m *Manager) CreateAll(logs []NewLog) []Created {
 			c.Err = noLiveDir()
 			continue
 		}
+		if c.Err = m.payCheckpoints(d); c.Err != nil {
+			c.Err = d.trouble(c.Err)
+			continue
+		}
 		counts[d]++
 		tp := topicPartition{logs[i].Topic, logs[i].Partition}
 		c.Log = m.newLog(d, tp, logs[i].TopicID, d.file(tp.String()), logs[i].Config)
@@ -98,8 +104,9 @@ func (m *Manager) makeAll(out []Created, fresh []int) {
 	for range min(diskWaiters, len(fresh)) {
 		wg.Go(func() {
 			for c := range work {
+				_, serr := m.fs.Stat(c.Log.path)
 				if err := m.createFiles(c.Log); err != nil {
-					m.creationFailed(c, err)
+					m.creationFailed(c, err, isNotExist(serr))
 				}
 			}
 		})
@@ -121,20 +128,22 @@ func (m *Manager) makeAll(out []Created, fresh []int) {
 			synced[c.Log.dir] = err
 		}
 		if err != nil {
-			m.creationFailed(c, err)
+			m.creationFailed(c, err, false)
 		}
 	}
 }
 
-// creationFailed gives a log up that couldn't be made.
-func (m *Manager) creationFailed(c *Created, err error) {
+// creationFailed gives a log up that couldn't be made. The directory of a new one goes, if there was no room.
+func (m *Manager) creationFailed(c *Created, err error, isNew bool) {
 	l := c.Log
 	if l.segments.Load() != nil {
 		l.close()
 	}
 	err = fmt.Errorf("create %s: %w", l.path, err)
-	l.dir.fail(err)
-	*c = Created{Err: storageError(err)}
+	if isNew && vfs.NoRoom(err) {
+		err = errors.Join(err, m.uncreate(l.path))
+	}
+	*c = Created{Err: l.dir.trouble(err)}
 }
 
 // adopt gives an existing log to a topic.
@@ -147,8 +156,7 @@ func (m *Manager) adopt(l *Log, topicID [16]byte, cfg Config) error {
 	case [16]byte{}:
 		// Written by a Kafka before 2.8, or its creation was interrupted.
 		if err := m.writePartitionMetadata(l.path, topicID); err != nil {
-			l.dir.fail(err)
-			return storageError(err)
+			return l.dir.trouble(err)
 		}
 		l.topicID.Store(&topicID)
 	default:
@@ -180,6 +188,14 @@ func (m *Manager) place(counts map[*dir]int) *dir {
 		}
 	}
 	return best
+}
+
+// uncreate removes what was made of a log that there is no room for.
+func (m *Manager) uncreate(full string) error {
+	if err := m.fs.RemoveAll(full); err != nil {
+		return err
+	}
+	return m.fs.SyncDir(path.Dir(full))
 }
 
 // createFiles makes directory and first segment, durably but for the directory's name.

@@ -60,7 +60,9 @@ func epochsBelow(entries []epoch.Entry, end int64) []epoch.Entry {
 	return entries[:n]
 }
 
-// changeEpochs lets change work on the epochs and writes them, durably, if it reports that it did.
+// changeEpochs lets change work on the epochs and writes them, durably, if it reports that it did. Where there is
+// no room to, the file is left as it is until the next flush: it has too much, and only at the log's ends, where
+// the next start finds it out of place.
 // Requires: l.mu held, so that files are written in order.
 func (l *Log) changeEpochs(change func(*epochCache) bool) error {
 	l.epochs.Lock()
@@ -70,7 +72,12 @@ func (l *Log) changeEpochs(change func(*epochCache) bool) error {
 	if !changed {
 		return nil
 	}
-	return l.writeEpochs(entries)
+	err := l.writeEpochs(entries)
+	if vfs.NoRoom(err) {
+		_ = l.dir.ranOut(err) // The next flush comes back to it.
+		return nil
+	}
+	return err
 }
 
 // writeEpochs writes the file. Requires: l.mu held, or l not shared.

@@ -131,8 +131,7 @@ func compareDump(t *testing.T, l *Log) {
 // compareFiles compares a directory with Kafka's, byte by byte, but for the files in except.
 func compareFiles(t *testing.T, fs vfs.FS, dir string, except ...string) {
 	t.Helper()
-	entries, err := fs.ReadDir(dir)
-	names := fileNames(entries)
+	names, err := listFiles(fs, dir)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -50,6 +50,11 @@ type Log struct {
 	// cleaned is the offset up to which the log was compacted, clean.NoCheckpoint if it never was. Written
 	// with mu held.
 	cleaned atomic.Int64
+	// indexesOwed says that the last flush had no room for index entries or leader epochs, which wait in memory. Written with
+	// flushing held.
+	indexesOwed atomic.Bool
+	// owedFrom is the first segment whose index entries loading had no room for. Not used once l is shared.
+	owedFrom int64
 	// lastFlush is the unix time in ms of the last flush.
 	lastFlush atomic.Int64
 

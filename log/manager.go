@@ -55,6 +55,10 @@ type ManagerConfig struct {
 	// UnflushedFiles is how many files may wait for a flush, and stay open for it, before all logs are flushed in
 	// the background. With half as many again each append waits for its own. No bound if zero.
 	UnflushedFiles int
+	// MinFreeBytes is log.dir.min.free.bytes: below so much free space on the device of a log directory
+	// records of clients are refused, below a quarter of it all records. AutoMinFree derives it from the
+	// device's size, zero refuses nothing; SetMinFreeBytes changes it.
+	MinFreeBytes int64
 	// NewUUID makes the directory ids.
 	NewUUID func() [16]byte
 	// Jitter returns a number in [0, n) for segment.jitter.ms; no jitter if nil.
@@ -88,6 +92,8 @@ type Manager struct {
 	brokerEpoch atomic.Int64
 	// expiration is producer.id.expiration.ms in force, as a time.Duration.
 	expiration atomic.Int64
+	// minFree is log.dir.min.free.bytes in force.
+	minFree atomic.Int64
 	// metaMu guards the meta fields of the dirs.
 	metaMu sync.Mutex
 	// calls are the running OnDirFailure calls.
@@ -117,6 +123,7 @@ func Open(ctx context.Context, fs vfs.FS, clk clock.Clock, logger *slog.Logger, 
 	}
 	m.brokerEpoch.Store(noBrokerEpoch)
 	m.expiration.Store(int64(cfg.ProducerIDExpiration))
+	m.minFree.Store(cfg.MinFreeBytes)
 	if err := m.openDirs(); err != nil {
 		m.closeDirs()
 		m.calls.Wait()

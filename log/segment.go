@@ -65,6 +65,8 @@ type segment struct {
 	created time.Time
 	// bytesSinceEntry is how many bytes follow the last index entry.
 	bytesSinceEntry int
+	// trimmed says that reserved room was cut off when the segment was rolled.
+	trimmed bool
 	// rollingTimestamp is the first batch's largest timestamp (ms), -1 while unknown: age is
 	// counted from it.
 	rollingTimestamp int64

@@ -73,6 +73,12 @@ func tidy(fsys vfs.FS, dir string) (*found, error) {
 	return list(fsys, dir, entries)
 }
 
+// listFiles is the names of the plain files in a directory, sorted.
+func listFiles(fsys vfs.FS, dir string) ([]string, error) {
+	entries, err := fsys.ReadDir(dir)
+	return fileNames(entries), err
+}
+
 // fileNames is the names of the plain files among the entries of a directory.
 func fileNames(entries []fs.DirEntry) []string {
 	var names []string
@@ -115,11 +121,11 @@ func endSwap(fsys vfs.FS, dir string, swaps []string, incomplete int64) error {
 	if len(use) == 0 {
 		return nil
 	}
-	entries, err := fsys.ReadDir(dir)
+	names, err := listFiles(fsys, dir)
 	if err != nil {
 		return err
 	}
-	for _, name := range fileNames(entries) {
+	for _, name := range names {
 		if base, ok := parseSegmentName(name, logSuffix); ok && base >= from && base < to {
 			if slices.Contains(use, name+swapSuffix) {
 				continue // The rename below replaces it.

@@ -44,6 +44,7 @@ func effectiveBrokerKeys() []string {
 		"log.cleaner.threads",
 		"log.cleanup.policy",
 		"log.dir",
+		"log.dir.min.free.bytes",
 		"log.dirs",
 		"log.flush.interval.messages",
 		"log.flush.interval.ms",

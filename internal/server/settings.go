@@ -73,6 +73,7 @@ func (s *Server) followSettings(_, img *image.Image, delta *image.Delta) {
 			b := s.settings.SetDynamic(img.Configs(image.ResourceBroker, node), img.Configs(image.ResourceBroker, ""))
 			s.wire.SetConnectionLimits(connectionLimits(&b.Network))
 			s.logs.SetProducerIDExpiration(milliseconds(b.Logs.ProducerIDExpirationMs))
+			s.logs.SetMinFreeBytes(b.Logs.MinFreeBytes)
 			s.logs.SetCleaner(cleanerConfig(b))
 			if idle := b.IdleDynamic(); len(idle) > 0 {
 				s.logger.Warn("dynamic settings without effect while the broker runs", "keys", strings.Join(idle, ", "))
@@ -105,6 +106,7 @@ func (s *Server) logManagerConfig(b *config.Broker) commitlog.ManagerConfig {
 		HighWatermarkInterval:             milliseconds(b.Logs.HighWatermarkCheckpointIntervalMs),
 		ProducerIDExpiration:              milliseconds(b.Logs.ProducerIDExpirationMs),
 		ProducerIDExpirationCheckInterval: milliseconds(b.Logs.ProducerIDExpirationCheckIntervalMs),
+		MinFreeBytes:                      b.Logs.MinFreeBytes,
 		Cleaner:                           cleanerConfig(b),
 		IdleFiles:                         idleFiles(s.maxOpenFiles()),
 		UnflushedFiles:                    s.maxOpenFiles() / 2,
