@@ -59,6 +59,11 @@ demo: build ## a real file through the stock console tools, killed and restarted
 fuzz: tools ## every fuzz target for FUZZTIME each (default 30s)
 	./scripts/fuzz.sh $(FUZZTIME)
 
+.PHONY: model
+model: ## a million random steps of a log against its model, seed printed; then a power cut and an error at every file system call
+	$(GO) test ./log -run 'TestTransactionModel$$' -v -model.steps=1000000 -timeout 30m | grep -v 'level=INFO'
+	$(GO) test ./log -run 'TestCrash|TestError' -v -crash.all -timeout 30m
+
 .PHONY: hostile
 hostile: build ## attack the broker with damaged frames and hostile clients
 	./compat-tests/hostile/run.sh
@@ -82,6 +87,14 @@ bench-quick: build ## the same in 4 minutes, for a look
 .PHONY: bench-startup
 bench-startup: build ## time to start with 10,000 partitions, after clean stops and kills
 	cd bench && $(GO) run ./cmd/startup -ottla $(CURDIR)/bin/ottla -results results
+
+.PHONY: bench-compaction
+bench-compaction: build ## log compaction in Ottla and in Kafka in turn, on the same gigabyte
+	./bench/compaction.sh
+
+.PHONY: kill9
+kill9: build ## kill -9 the broker 50 times under load; tells how long recoveries took
+	cd compat-tests && OTTLA_BIN=$(CURDIR)/bin/ottla $(GO) test ./crash -count=1 -v -run '^TestKill$$' -rounds 50 -timeout 30m
 
 .PHONY: lint
 lint: tools ## formatting, vet, import table and golangci-lint

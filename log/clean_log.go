@@ -25,6 +25,8 @@ type cleaning struct {
 	memoryBytes int64
 	bufferBytes int
 	loadFactor  float64
+	// secret is random, of this compaction only.
+	secret [16]byte
 	// pause accounts for bytes read or written, and waits if they were too many.
 	pause func(ctx context.Context, n int) error
 
@@ -111,14 +113,18 @@ func (c *cleaning) run() error {
 	if err == nil || c.ctx.Err() != nil {
 		return err
 	}
-	// A truncation under our hands looks like corruption.
+	// A truncation under our hands looks like corruption, and the files that retention removes aren't found.
 	c.l.mu.Lock()
 	defer c.l.mu.Unlock()
-	removed := func(s *segment) bool { return s.removed.Load() }
-	if c.superseded() || isNotExist(err) && slices.ContainsFunc(c.segs, removed) { // By retention, which doesn't always wait.
+	if c.superseded() || isNotExist(err) && !errors.Is(err, errWriteCleaned) && c.removed() {
 		return errSuperseded
 	}
 	return err
+}
+
+// removed says that some of the segments that were looked at are gone.
+func (c *cleaning) removed() bool {
+	return slices.ContainsFunc(c.segs, func(s *segment) bool { return s.removed.Load() })
 }
 
 func (c *cleaning) compact() error {
@@ -131,8 +137,9 @@ func (c *cleaning) compact() error {
 		return err
 	}
 	end := offsets.Latest() + 1
-	// What is replaced must be durable, and known to be: a recovery would take the gaps for losses.
-	if err := c.l.flushTo(c.plan.FirstUncleanableOffset); err != nil {
+	// What is replaced must be durable, and known to be: a recovery would take the gaps for losses. So must the
+	// markers behind it: a commit that is lost would leave neither the old record of a key nor a new one.
+	if err := c.l.flushTo(c.view.LogEndOffset); err != nil {
 		return err
 	}
 	if c.l.RecoveryPoint() < c.plan.FirstUncleanableOffset {
@@ -167,7 +174,7 @@ func (c *cleaning) limits() batch.ReadLimits {
 func (c *cleaning) fill() (*clean.OffsetMap, error) {
 	from, to := c.plan.FirstDirtyOffset, c.plan.FirstUncleanableOffset
 	f := clean.Filler{
-		Map:    clean.NewOffsetMap(c.memoryBytes, c.loadFactor, to-from),
+		Map:    clean.NewOffsetMap(c.memoryBytes, c.loadFactor, from, to, c.secret),
 		Codecs: c.l.codecs, Limits: c.limits(), From: from, Txns: clean.NewTransactions(),
 	}
 	first := floorSegment(c.segs, from)

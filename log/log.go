@@ -118,6 +118,8 @@ type host interface {
 	// jitter is a random number in [0, n).
 	jitter(n int64) int64
 	producerIDExpiration() time.Duration
+	// verifiesTransactions is transaction.partition.verification.enable.
+	verifiesTransactions() bool
 }
 
 // errClosed is the error after Close, errDeleted that after Delete.

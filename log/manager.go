@@ -48,6 +48,8 @@ type ManagerConfig struct {
 	ProducerIDExpiration time.Duration
 	// ProducerIDExpirationCheckInterval is producer.id.expiration.check.interval.ms.
 	ProducerIDExpirationCheckInterval time.Duration
+	// VerifyTransactions is transaction.partition.verification.enable; SetVerifyTransactions changes it.
+	VerifyTransactions bool
 	// Cleaner is how logs are compacted; SetCleaner changes it.
 	Cleaner CleanerConfig
 	// IdleFiles is how many files of segments stay open that nobody uses; 1,000 if zero.
@@ -94,6 +96,8 @@ type Manager struct {
 	expiration atomic.Int64
 	// minFree is log.dir.min.free.bytes in force.
 	minFree atomic.Int64
+	// verify is transaction.partition.verification.enable in force.
+	verify atomic.Bool
 	// metaMu guards the meta fields of the dirs.
 	metaMu sync.Mutex
 	// calls are the running OnDirFailure calls.
@@ -124,6 +128,7 @@ func Open(ctx context.Context, fs vfs.FS, clk clock.Clock, logger *slog.Logger, 
 	m.brokerEpoch.Store(noBrokerEpoch)
 	m.expiration.Store(int64(cfg.ProducerIDExpiration))
 	m.minFree.Store(cfg.MinFreeBytes)
+	m.verify.Store(cfg.VerifyTransactions)
 	if err := m.openDirs(); err != nil {
 		m.closeDirs()
 		m.calls.Wait()

@@ -39,8 +39,8 @@ func parseSegmentName(name, suffix string) (int64, bool) {
 	if !ok || len(digits) != 20 {
 		return 0, false
 	}
-	offset, err := strconv.ParseInt(digits, 10, 64)
-	return offset, err == nil && offset >= 0
+	offset, err := strconv.ParseUint(digits, 10, 63) // Takes no sign.
+	return int64(offset), err == nil
 }
 
 // segment is one piece of a log: a .log file and its indexes.
@@ -284,13 +284,19 @@ func (s *segment) find(file vfs.File, offset, from, end int64) (batchAt, bool, e
 	}
 }
 
-// locate is find by way of the offset index.
+// locate is find by way of the offset index. An entry that leads to something else than the batch that has its
+// offset, or one before it, isn't believed: the index has no checksum.
 func (s *segment) locate(file vfs.File, offset, end int64) (batchAt, bool, error) {
 	p, err := s.offsets.Lookup(offset)
 	if err != nil {
 		return batchAt{}, false, err
 	}
-	return s.find(file, offset, p.FilePosition, end)
+	at, found, err := s.find(file, offset, p.FilePosition, end)
+	astray := p.FilePosition > end || found && at.position == p.FilePosition && at.BaseOffset > p.Offset
+	if p.FilePosition > 0 && (astray || err != nil && isCorrupt(err)) {
+		return s.find(file, offset, 0, end)
+	}
+	return at, found, err
 }
 
 // corrupt says that the segment has something else than a batch at position.

@@ -90,10 +90,14 @@ func (l *Log) truncateTo(offset int64) error {
 	if offset >= l.logEndOffset.Load() {
 		return l.changeEpochs(dropEpochs)
 	}
-	if err := l.lowerRecoveryPoint(offset); err != nil {
+	i := floorSegment(segs, offset)
+	cut, err := segs[i].cutAt(offset)
+	if err != nil {
 		return err
 	}
-	i := floorSegment(segs, offset)
+	if err := l.lowerRecoveryPoint(cut); err != nil {
+		return err
+	}
 	l.setSegments(slices.Clone(segs[:i+1]))
 	gone := slices.Clone(segs[i+1:])
 	slices.Reverse(gone) // Newest first, so that a crash leaves no hole.
@@ -138,6 +142,20 @@ func (l *Log) truncateTo(offset int64) error {
 	l.tail.reset(segs[i], end)
 	l.logger.Info("truncated log", "partition", l.tp.String(), "logEndOffset", end)
 	return nil
+}
+
+// cutAt is where a truncation to offset ends the log: the batch that has the offset goes whole.
+func (s *segment) cutAt(offset int64) (int64, error) {
+	f, err := s.log.Hold()
+	if err != nil {
+		return 0, err
+	}
+	defer s.log.Release()
+	at, found, err := s.locate(f, offset, s.size.Load())
+	if err != nil || !found {
+		return offset, err
+	}
+	return min(offset, at.BaseOffset), nil
 }
 
 func (l *Log) truncateFully(offset int64) error {
