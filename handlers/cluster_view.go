@@ -1,6 +1,8 @@
 package handlers
 
 import (
+	"slices"
+
 	"github.com/ottla/ottla/controller/image"
 	"github.com/ottla/ottla/wire"
 )
@@ -50,15 +52,24 @@ func (d *Deps) controllerFor(r *wire.Request, img *image.Image) int32 {
 	return -1
 }
 
-// offline lists the replicas that aren't on a live broker with that listener.
-func (d *Deps) offline(r *wire.Request, img *image.Image, replicas []int32) []int32 {
+// offline lists the replicas of a partition that aren't on a live broker with that listener, or whose log directory
+// is offline.
+func (d *Deps) offline(r *wire.Request, img *image.Image, p *image.Partition) []int32 {
 	var out []int32
-	for _, id := range replicas {
-		if _, _, ok := d.reach(r, img.Broker(id)); !ok {
+	for _, id := range p.Replicas {
+		if _, _, ok := d.reach(r, img.Broker(id)); !ok || !img.ReplicaOnline(p, id) {
 			out = append(out, id)
 		}
 	}
 	return out
+}
+
+// inSync lists the ISR without replicas whose log directory is offline: Kafka takes even the last one out of it.
+func inSync(img *image.Image, p *image.Partition) []int32 {
+	if !slices.ContainsFunc(p.ISR, func(id int32) bool { return img.Broker(id) != nil && !img.ReplicaOnline(p, id) }) {
+		return p.ISR
+	}
+	return slices.DeleteFunc(slices.Clone(p.ISR), func(id int32) bool { return !img.ReplicaOnline(p, id) })
 }
 
 // online lists the others.

@@ -110,10 +110,10 @@ func (p *partitionPage) next(name string, partition int32) {
 func (p *partitionPage) partition(index int32, part *image.Partition) kmsg.DescribeTopicPartitionsResponseTopicPartition {
 	out := kmsg.NewDescribeTopicPartitionsResponseTopicPartition()
 	out.Partition, out.LeaderID, out.LeaderEpoch = index, part.Leader, part.LeaderEpoch
-	out.Replicas, out.ISR = part.Replicas, part.ISR
+	out.Replicas, out.ISR = part.Replicas, inSync(p.img, part)
 	out.EligibleLeaderReplicas = append([]int32{}, part.ELR...)
 	out.LastKnownELR = append([]int32{}, part.LastKnownELR...)
-	out.OfflineReplicas = p.d.offline(p.r, p.img, part.Replicas)
+	out.OfflineReplicas = p.d.offline(p.r, p.img, part)
 	if _, _, alive := p.d.reach(p.r, p.img.Broker(part.Leader)); !alive {
 		out.LeaderID, out.ErrorCode = image.NoLeader, kerr.LeaderNotAvailable.Code
 	}

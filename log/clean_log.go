@@ -92,12 +92,23 @@ func (c *cleaning) look() error {
 
 // superseded says that what was looked at isn't so any more. Requires: l.mu held.
 func (c *cleaning) superseded() bool {
-	return c.truncations != c.l.truncations || c.l.usable() != nil || !c.l.settings.Load().Compact
+	return c.truncations != c.l.truncations || c.l.mayNotCompact() != nil
+}
+
+// mayNotCompact is why the log isn't to be compacted now.
+func (l *Log) mayNotCompact() error {
+	if err := l.usable(); err != nil {
+		return err
+	}
+	if !l.settings.Load().Compact || l.future.Load() != nil {
+		return errSuperseded
+	}
+	return nil
 }
 
 // tick is called with each piece that was read or written.
 func (c *cleaning) tick(n int) error {
-	if c.l.usable() != nil || !c.l.settings.Load().Compact {
+	if c.l.mayNotCompact() != nil {
 		return errSuperseded
 	}
 	return c.pause(c.ctx, n)

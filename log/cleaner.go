@@ -145,7 +145,7 @@ func (c *cleaner) take(not map[*Log]struct{}) *Log {
 		_, busy := c.busy[l]
 		_, aside := c.aside[l]
 		cfg := l.settings.Load()
-		if skip || busy || aside || !cfg.Compact || l.usable() != nil {
+		if skip || busy || aside || l.mayNotCompact() != nil {
 			continue
 		}
 		plan, err := l.cleanPlan(now)

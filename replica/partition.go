@@ -23,8 +23,9 @@ type Partition struct {
 	index   int32
 	nodeID  int32
 
-	// log is nil, and failure set, if the log can't be used. Fixed at creation.
-	log     *commitlog.Log
+	// current is nil, and failure set, if the log can't be used. failure is fixed at creation; current is another
+	// log once the partition was moved between directories, which takes mu.
+	current atomic.Pointer[commitlog.Log]
 	failure error
 
 	// minInsyncReplicas is the topic's min.insync.replicas.
@@ -72,6 +73,10 @@ func (p *Partition) Topic() string     { return p.topic }
 func (p *Partition) Index() int32      { return p.index }
 func (p *Partition) TopicID() image.ID { return p.topicID }
 
+// log is the partition's log. It is the same one for as long as mu is held; without mu it may have been moved
+// away, and then its positions are those that it was moved at, and anything else fails.
+func (p *Partition) log() *commitlog.Log { return p.current.Load() }
+
 // apply takes what the metadata says now. Older news than what is known is ignored.
 func (p *Partition) apply(s *image.Partition) error {
 	p.mu.Lock()
@@ -88,7 +93,7 @@ func (p *Partition) apply(s *image.Partition) error {
 		leading = s.LeaderEpoch
 		if old.leader != p.nodeID || old.leaderEpoch != s.LeaderEpoch {
 			// The epoch starts at the log end, before its first append (KIP-101).
-			err = p.log.AssignEpoch(s.LeaderEpoch, p.log.LogEndOffset())
+			err = p.log().AssignEpoch(s.LeaderEpoch, p.log().LogEndOffset())
 		}
 		if err != nil {
 			leading = notLeading
@@ -106,7 +111,7 @@ func (p *Partition) apply(s *image.Partition) error {
 
 // reconfigure takes changed settings; a smaller min.insync.replicas may commit what waited.
 func (p *Partition) reconfigure(s Settings) {
-	p.log.UpdateConfig(s.Log)
+	p.log().UpdateConfig(s.Log)
 	p.mu.RLock()
 	defer p.mu.RUnlock()
 	p.minInsyncReplicas.Store(s.MinInsyncReplicas)
@@ -131,6 +136,9 @@ func (p *Partition) retire() {
 func (p *Partition) checkLeader(currentLeaderEpoch int32) error {
 	if p.failure != nil {
 		return p.failure
+	}
+	if err := p.log().Offline(); err != nil {
+		return err
 	}
 	if currentLeaderEpoch != NoLeaderEpoch {
 		if currentLeaderEpoch < p.state.leaderEpoch {
@@ -165,13 +173,13 @@ func (p *Partition) neededReplicas() int {
 // committed while there are too few of them (KIP-966). Requires: p.mu held, this broker leads.
 func (p *Partition) committable() int64 {
 	if len(p.state.isr) < p.neededReplicas() {
-		return p.log.HighWatermark()
+		return p.log().HighWatermark()
 	}
 	if len(p.state.isr) > 1 && slices.Contains(p.state.isr, p.nodeID) {
 		// The other replicas' progress isn't known to this broker: nothing more is committed.
-		return p.log.HighWatermark()
+		return p.log().HighWatermark()
 	}
-	return p.log.LogEndOffset()
+	return p.log().LogEndOffset()
 }
 
 // advance moves the high watermark as far as the in-sync replicas allow, after appendedBytes were
@@ -179,22 +187,22 @@ func (p *Partition) committable() int64 {
 func (p *Partition) advance(appendedBytes int) {
 	p.positions.Lock()
 	p.uncommittedBytes += int64(appendedBytes)
-	before := p.log.HighWatermark()
-	stableBefore := p.log.LastStableOffset()
+	before := p.log().HighWatermark()
+	stableBefore := p.log().LastStableOffset()
 	after := before
 	if to := p.committable(); to > before {
-		after = p.log.SetHighWatermark(to)
+		after = p.log().SetHighWatermark(to)
 	}
-	stable := p.log.LastStableOffset()
+	stable := p.log().LastStableOffset()
 	var committedBytes int64
-	if after > before || after == p.log.LogEndOffset() {
+	if after > before || after == p.log().LogEndOffset() {
 		// The second case: a concurrent append moved the high watermark past ours too.
 		committedBytes, p.uncommittedBytes = p.uncommittedBytes, 0
 	}
 	p.positions.Unlock()
 	if after > before || stable > stableBefore || appendedBytes > 0 {
 		p.wakeReaders(moved{
-			highWatermark: after, lastStableOffset: stable, logEndOffset: p.log.LogEndOffset(),
+			highWatermark: after, lastStableOffset: stable, logEndOffset: p.log().LogEndOffset(),
 			committedBytes: committedBytes, appendedBytes: int64(appendedBytes),
 			// A transaction that ended frees bytes that nobody counted.
 			stableJumped: stable != after || stableBefore != before,

@@ -104,9 +104,9 @@ func (p *Partition) read(plan *FetchPlan, fp *FetchPartition, maxBytes int, minO
 	fp.source, fp.changes = p, p.changes.Load()
 	// The bound is read before the log is, so that what comes in between wakes the waiter.
 	fp.seen = p.upperBound(bound)
-	fp.HighWatermark, fp.LastStableOffset, fp.LogStartOffset = p.log.HighWatermark(), p.log.LastStableOffset(), p.log.LogStartOffset()
+	fp.HighWatermark, fp.LastStableOffset, fp.LogStartOffset = p.log().HighWatermark(), p.log().LastStableOffset(), p.log().LogStartOffset()
 	if fp.LastFetchedEpoch >= 0 {
-		end := p.log.EpochEndOffset(fp.LastFetchedEpoch)
+		end := p.log().EpochEndOffset(fp.LastFetchedEpoch)
 		if end.LeaderEpoch < 0 || end.EndOffset < 0 {
 			return kerr.OffsetOutOfRange
 		}
@@ -119,7 +119,7 @@ func (p *Partition) read(plan *FetchPlan, fp *FetchPartition, maxBytes int, minO
 		// Kafka trips over a negative limit where there is something to read.
 		return kerr.UnknownServerError
 	}
-	info, err := p.log.Read(commitlog.ReadOptions{
+	info, err := p.log().Read(commitlog.ReadOptions{
 		Offset: fp.FetchOffset, MaxBytes: maxBytes, MinOneBatch: minOneBatch,
 		UpperBound: fp.seen, Aborted: bound == boundLastStableOffset,
 	})
@@ -173,7 +173,9 @@ func (p *Partition) Read(offset int64, maxBytes int) ([]byte, error) {
 	if p.failure != nil {
 		return nil, p.failure
 	}
-	info, err := p.log.Read(commitlog.ReadOptions{Offset: offset, MaxBytes: maxBytes, MinOneBatch: true, UpperBound: p.log.LogEndOffset()})
+	p.mu.RLock() // The log isn't moved away meanwhile.
+	defer p.mu.RUnlock()
+	info, err := p.log().Read(commitlog.ReadOptions{Offset: offset, MaxBytes: maxBytes, MinOneBatch: true, UpperBound: p.log().LogEndOffset()})
 	if err != nil || info.Records == nil {
 		return nil, err
 	}

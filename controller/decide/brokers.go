@@ -52,17 +52,9 @@ func withoutBroker(m *image.Image, id int32) []metadata.Record {
 			if !slices.Contains(p.ISR, id) {
 				continue
 			}
-			c := partitionChange(t.ID, i)
-			rest := without(p.ISR, id)
-			if len(rest) > 0 {
-				c.ISR = rest
-			}
-			if p.Leader == id {
-				q := *p
-				q.ISR = rest
-				c.Leader = cleanLeader(m, &q)
-			}
-			if p.Leader == id || len(rest) > 0 {
+			if p.Leader == id || len(p.ISR) > 1 {
+				c := partitionChange(t.ID, i)
+				withoutLeader(m, p, id, c)
 				records = append(records, c)
 			}
 		}
@@ -87,6 +79,10 @@ func heartbeat(env *Env, req *kmsg.BrokerHeartbeatRequest) Decision {
 	resp.IsFenced, resp.ShouldShutdown = b.Fenced, false
 	change := &metadata.BrokerRegistrationChangeRecord{BrokerID: b.ID, BrokerEpoch: b.Epoch}
 	var records []metadata.Record
+	if len(req.OfflineLogDirs) > 0 && !req.WantShutdown && !req.WantFence && !b.Fenced {
+		// What is offline at the registration isn't in it; this is of a broker that runs.
+		return Decision{Records: directoriesOffline(env.Image, b, req.OfflineLogDirs), Response: resp}
+	}
 	switch {
 	case req.WantShutdown:
 		resp.ShouldShutdown, resp.IsFenced = true, true
@@ -115,7 +111,7 @@ func leadAgain(m *image.Image, id int32) []metadata.Record {
 	var records []metadata.Record
 	for t := range m.Topics() {
 		for i, p := range t.Partitions() {
-			if p.Leader == image.NoLeader && slices.Contains(p.ISR, id) {
+			if p.Leader == image.NoLeader && slices.Contains(p.ISR, id) && m.ReplicaOnline(p, id) {
 				records = append(records, leaderChange(t.ID, i, id))
 			}
 		}

@@ -241,8 +241,11 @@ func newPartition(m *image.Image, topic image.ID, index int32, replicas []int32)
 		r.Leader = isr[0]
 	}
 	for i, id := range replicas {
+		r.Directories[i] = image.DirectoryMigrating
 		if b := m.Broker(id); b != nil && len(b.LogDirs) == 1 {
 			r.Directories[i] = b.LogDirs[0]
+		} else if b != nil && len(b.LogDirs) > 1 {
+			r.Directories[i] = image.DirectoryUnassigned
 		}
 	}
 	return r

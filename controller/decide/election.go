@@ -87,7 +87,7 @@ func elect(m *image.Image, topic image.ID, index int32, p *image.Partition, kind
 		if p.Leader == preferred {
 			return nil, errElectionNotNeeded
 		}
-		if !slices.Contains(p.ISR, preferred) || !brokerIsActive(m, preferred) {
+		if !slices.Contains(p.ISR, preferred) || !mayLead(m, p, preferred) {
 			return nil, kerror.New(kerr.PreferredLeaderNotAvailable, "The preferred leader was not available.")
 		}
 		return leaderChange(topic, index, preferred), nil
@@ -99,7 +99,7 @@ func elect(m *image.Image, topic image.ID, index int32, p *image.Partition, kind
 		return leaderChange(topic, index, leader), nil
 	}
 	for _, id := range p.Replicas {
-		if brokerIsActive(m, id) {
+		if mayLead(m, p, id) {
 			c := leaderChange(topic, index, id)
 			c.ISR, c.LeaderRecoveryState = []int32{id}, image.LeaderRecovering
 			c.EligibleLeaderReplicas, c.LastKnownELR = []int32{}, []int32{}
@@ -109,16 +109,17 @@ func elect(m *image.Image, topic image.ID, index int32, p *image.Partition, kind
 	return nil, kerror.New(kerr.EligibleLeadersNotAvailable, "Eligible topic partition leaders are not available.")
 }
 
-func brokerIsActive(m *image.Image, id int32) bool {
+// mayLead tells whether a replica's broker is active and its log directory online.
+func mayLead(m *image.Image, p *image.Partition, id int32) bool {
 	b := m.Broker(id)
-	return b != nil && isActive(b)
+	return b != nil && isActive(b) && m.ReplicaOnline(p, id)
 }
 
 // cleanLeader is the first replica that is in sync and whose broker is active; NoLeader if there is
 // none.
 func cleanLeader(m *image.Image, p *image.Partition) int32 {
 	for _, id := range p.Replicas {
-		if slices.Contains(p.ISR, id) && brokerIsActive(m, id) {
+		if slices.Contains(p.ISR, id) && mayLead(m, p, id) {
 			return id
 		}
 	}

@@ -14,6 +14,10 @@ import (
 // needs followers that copy, which a single node can't have; such a target is refused.
 func alterPartitionReassignments(env *Env, req *kmsg.AlterPartitionAssignmentsRequest) Decision {
 	resp := req.ResponseKind().(*kmsg.AlterPartitionAssignmentsResponse)
+	resp.AllowReplicationFactorChange = req.AllowReplicationFactorChange
+	if len(req.Topics) == 0 {
+		resp.ErrorMessage = new(string) // As Kafka, which has null here otherwise.
+	}
 	var records []metadata.Record
 	for _, rt := range req.Topics {
 		out := kmsg.NewAlterPartitionAssignmentsResponseTopic()

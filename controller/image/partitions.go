@@ -1,5 +1,7 @@
 package image
 
+import "slices"
+
 // NoLeader is the leader of a partition that has none.
 const NoLeader int32 = -1
 
@@ -39,4 +41,56 @@ func (p *Partition) PreferredLeader() int32 {
 		return NoLeader
 	}
 	return p.Replicas[0]
+}
+
+// Ids that stand for no directory (KIP-858; Kafka: DirectoryId).
+var (
+	// DirectoryMigrating is that of a replica whose broker hasn't told where it lies.
+	DirectoryMigrating = ID{}
+	// DirectoryUnassigned is that of a new replica whose broker chooses.
+	DirectoryUnassigned = ID{15: 1}
+	// DirectoryLost is that of a replica in a directory that is gone.
+	DirectoryLost = ID{15: 2}
+)
+
+// Directory is the id of the log directory that holds a broker's replica, zero if that isn't known.
+func (p *Partition) Directory(broker int32) ID {
+	for i, id := range p.Replicas {
+		if id != broker || i >= len(p.Directories) {
+			continue
+		}
+		switch dir := p.Directories[i]; dir {
+		case DirectoryUnassigned, DirectoryLost:
+			return ID{}
+		default:
+			return dir
+		}
+	}
+	return ID{}
+}
+
+// DirectoryOnline tells whether a broker's log directory is online, as far as is known.
+func (b *Broker) DirectoryOnline(dir ID) bool {
+	switch dir {
+	case DirectoryMigrating, DirectoryUnassigned:
+		return true
+	case DirectoryLost:
+		return false
+	}
+	// A broker that names no directories is one from before they were named.
+	return len(b.LogDirs) == 0 || slices.Contains(b.LogDirs, dir)
+}
+
+// ReplicaOnline tells whether the log directory of a replica is online; its broker may be fenced all the same.
+func (m *Image) ReplicaOnline(p *Partition, broker int32) bool {
+	b := m.Broker(broker)
+	if b == nil {
+		return false
+	}
+	for i, id := range p.Replicas {
+		if id == broker && i < len(p.Directories) {
+			return b.DirectoryOnline(p.Directories[i])
+		}
+	}
+	return true
 }

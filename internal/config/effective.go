@@ -82,6 +82,7 @@ func effectiveBrokerKeys() []string {
 		"num.network.threads",
 		"num.partitions",
 		"num.recovery.threads.per.data.dir",
+		"num.replica.alter.log.dirs.threads",
 		"offset.metadata.max.bytes",
 		"offsets.commit.timeout.ms",
 		"offsets.load.buffer.size",
@@ -158,6 +159,9 @@ func (b *Broker) IdleDynamic() []string {
 	idle := map[string]bool{}
 	for _, layer := range []map[string]string{b.DynamicBroker, b.DynamicDefault} {
 		for name := range layer {
+			if name == alterLogDirsRate {
+				continue
+			}
 			if k := lookupBroker(name); k == nil || !k.Effective || slices.Contains(restartKeys(), k.Name) {
 				idle[name] = true
 			}

@@ -22,6 +22,7 @@ type lifecycle struct {
 	interval time.Duration
 
 	mu      sync.Mutex
+	again   bool          // a heartbeat is due as soon as the running one ends; guarded by mu
 	timer   clock.Timer   // guarded by mu
 	stopped bool          // guarded by mu
 	beating chan struct{} // non-nil while a heartbeat runs; guarded by mu
@@ -74,6 +75,7 @@ func (l *lifecycle) heartbeat(ctx context.Context, wantShutdown bool) (*kmsg.Bro
 	req.Version = req.MaxVersion()
 	req.BrokerID, req.BrokerEpoch, req.WantShutdown = l.nodeID, l.epoch, wantShutdown
 	req.CurrentMetadataOffset = l.server.controller.Image().Offset()
+	req.OfflineLogDirs = l.server.offlineLogDirs()
 	resp, err := l.server.controller.Handle(ctx, req)
 	if err != nil {
 		return nil, err
@@ -103,9 +105,26 @@ func (l *lifecycle) beat() {
 	l.beating = nil
 	close(done)
 	if !l.stopped {
-		l.timer.Reset(l.interval)
+		next := l.interval
+		if l.again {
+			l.again, next = false, 0
+		}
+		l.timer.Reset(next)
 	}
 	l.mu.Unlock()
+}
+
+// hurry has a heartbeat sent now: there is something to tell.
+func (l *lifecycle) hurry() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch {
+	case l.stopped || l.timer == nil:
+	case l.beating != nil:
+		l.again = true
+	default:
+		l.timer.Reset(0)
+	}
 }
 
 // stop ends the heartbeats and asks the controller to move leadership away.

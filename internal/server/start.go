@@ -31,7 +31,9 @@ func (s *Server) start(ctx context.Context) error {
 	}
 	s.replicas = replica.NewManager(replica.Config{
 		NodeID: b.NodeID, Logs: s.logs, Clock: s.env.Clock, Logger: s.logger, Settings: s.topicSettings,
+		MoveThreads: int(b.Logs.AlterLogDirsThreads), AssignDirs: s.assignDirs,
 	})
+	s.replicas.SetMoveRate(b.AlterLogDirsBytesPerSecond())
 	if err := s.startController(ctx, b); err != nil {
 		return err
 	}
@@ -39,16 +41,20 @@ func (s *Server) start(ctx context.Context) error {
 		return err
 	}
 	endpoints := s.advertised(b)
-	if s.lifecycle, err = s.register(ctx, b, endpoints); err != nil {
+	l, err := s.register(ctx, b, endpoints)
+	if err != nil {
 		return err
 	}
-	s.logs.SetBrokerEpoch(s.lifecycle.epoch)
+	s.lifecycle.Store(l)
+	l.hurry() // A directory may have failed since.
+	s.logs.SetBrokerEpoch(l.epoch)
 	s.replicas.SetAsideStrays()
 	if s.env.MetricsAddress != "" {
 		if s.metrics, err = startMetrics(s.env.MetricsAddress, &collector{s}); err != nil {
 			return err
 		}
 	}
+	s.replicas.Start()
 	s.gate.opens(handlers.New(s.deps(b)))
 	s.logger.Info("ready", "node_id", b.NodeID, "cluster_id", s.ClusterID(), "listeners", s.describe(endpoints),
 		"took", s.env.Clock.Now().Sub(began).Round(time.Millisecond))
