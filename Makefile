@@ -93,6 +93,10 @@ bench: build ## raw loads and stock perf tools against Ottla and Kafka in turn, 
 bench-quick: build ## the same in 4 minutes, for a look
 	./bench/compare.sh -quick
 
+.PHONY: bench-startup
+bench-startup: build ## time to start with 10,000 partitions, after clean stops and kills
+	cd bench && $(GO) run ./cmd/startup -ottla $(CURDIR)/bin/ottla -results results
+
 .PHONY: bench-compaction
 bench-compaction: build ## log compaction in Ottla and in Kafka in turn, on the same gigabyte
 	./bench/compaction.sh
