@@ -12,8 +12,11 @@ import (
 // nemesis makes trouble: what, to whom and for how long is drawn from the seed. It is the cluster's one
 // director while it runs.
 //
-// It keeps to what the promise allows: while a node may have lost what it had, and isn't in sync again, no other one
-// loses anything; and one disk at most is replaced in a run, since a majority of the controllers must keep theirs.
+// It keeps to what the promise allows. While a node may have lost what it had, and isn't in sync again, no other one
+// crashes, and while one that crashed isn't in sync again, no other one loses anything: the cluster can't tell a
+// process that was killed from a machine that lost its memory, and takes the word of neither (KIP-966). Nodes that lose
+// nothing may crash as they like. One disk at most is replaced in a run, since a majority of the controllers must
+// keep theirs.
 type nemesis struct {
 	cluster *cluster
 	rng     *rand.Rand
@@ -106,8 +109,8 @@ func (m *nemesis) wait(d time.Duration) {
 			e.undo()
 		}
 		for _, n := range m.cluster.nodes {
-			if n.forgot && n.inSync() {
-				n.forgot = false
+			if n.crashed && n.inSync() {
+				n.crashed, n.forgot = false, false
 				m.cluster.events.add(n.name, "is in sync again")
 			}
 		}
@@ -179,8 +182,10 @@ func (m *nemesis) crash(how crash) bool {
 	if !n.up || how == wiped && m.wiped {
 		return false
 	}
-	if how != killed && slices.ContainsFunc(m.cluster.nodes, func(other *node) bool { return other != n && other.forgot }) {
-		return false
+	for _, other := range m.cluster.nodes {
+		if other != n && (other.forgot || other.crashed && how != killed) {
+			return false
+		}
 	}
 	m.cluster.events.add("nemesis", "%s: %s", n.name, [...]string{"killed", "power loss", "disk lost"}[how])
 	m.wiped = m.wiped || how == wiped

@@ -36,10 +36,8 @@ type node struct {
 
 	// up says that the node runs or starts.
 	up bool
-	// paused says that the network holds all that the node sends and is sent.
-	paused bool
-	// forgot says that the node may lack what it had before it last stopped: it isn't in sync again yet.
-	forgot bool
+	// crashed says that the node died and isn't in sync again yet; forgot, that it may lack what it had.
+	crashed, forgot bool
 }
 
 // startTimeout bounds a node's start; closeTimeout bounds how long a node's end may take.
@@ -136,7 +134,7 @@ const (
 func (n *node) crash(how crash, rng *rand.Rand) {
 	n.life.dead.Store(true)
 	n.cluster.network.kill(n.name, how != killed)
-	n.up = false
+	n.up, n.crashed = false, true
 	time.Sleep(time.Nanosecond) // Calls of the file system that have begun are done then.
 	old := n.disk
 	switch how {
