@@ -6,6 +6,7 @@ VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unkn
 LDFLAGS := -s -w -X main.version=$(VERSION)
 BOOTSTRAP ?= localhost:9092
 FUZZTIME ?= 30s
+DURATION ?= 30m
 GOLANGCI_LINT_VERSION ?= v2.15.0
 
 .PHONY: help
@@ -19,6 +20,14 @@ build: tools ## build bin/ottla, a static stripped binary
 .PHONY: run
 run: build ## start one node on localhost:9092 with its data in ./ottla-data
 	exec ./bin/ottla
+
+.PHONY: cluster
+cluster: build ## start three nodes on localhost:9092 to 9094 with their data in ./ottla-cluster
+	exec ./scripts/cluster.sh ottla-cluster
+
+.PHONY: chaos
+chaos: build ## break a cluster in network namespaces for DURATION (default 30m), as root, and check that nothing is lost
+	cd compat-tests && $(GO) run ./chaos -bin ../bin/ottla -duration $(DURATION)
 
 .PHONY: tools
 tools: ## install a Go toolchain if the machine has none
@@ -67,6 +76,10 @@ hostile: build ## attack the broker with damaged frames and hostile clients
 crash: build ## kill the broker, tear its files, start it again; hand data over to Kafka and back
 	./compat-tests/crash/run.sh
 
+.PHONY: disk-full
+disk-full: build ## fill the device of a running broker, a tmpfs, with and without its free-space floor
+	./compat-tests/disk/run.sh
+
 .PHONY: bench
 bench: build ## raw loads and stock perf tools against Ottla and Kafka in turn, 20 minutes
 	./bench/compare.sh
@@ -74,6 +87,14 @@ bench: build ## raw loads and stock perf tools against Ottla and Kafka in turn, 
 .PHONY: bench-quick
 bench-quick: build ## the same in 4 minutes, for a look
 	./bench/compare.sh -quick
+
+.PHONY: bench-compaction
+bench-compaction: build ## log compaction in Ottla and in Kafka in turn, on the same gigabyte
+	./bench/compaction.sh
+
+.PHONY: kill9
+kill9: build ## kill -9 the broker 50 times under load; tells how long recoveries took
+	cd compat-tests && OTTLA_BIN=$(CURDIR)/bin/ottla $(GO) test ./crash -count=1 -v -run '^TestKill$$' -rounds 50 -timeout 30m
 
 .PHONY: lint
 lint: tools ## formatting, vet, import table and golangci-lint

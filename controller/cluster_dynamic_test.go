@@ -142,6 +142,36 @@ func TestAddVoterThatIsAway(t *testing.T) {
 	})
 }
 
+// TestInterruptedAdd loses the leader while it waits for a replica: the next one drops what is left of the change, and the
+// replica can be added then.
+func TestInterruptedAdd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tc := static(t, 3)
+		four := tc.add(4, RoleController, func(cfg *Config) { cfg.Bootstrap = []config.HostPort{{Host: "c1", Port: 9001}} })
+		tc.start(1, 2, 3)
+		old := tc.leader()
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+			defer cancel()
+			_, _ = old.c.Handle(ctx, addVoter(four)) // It fails in one way or another.
+		}()
+		tc.eventually("the replica is a non-voter", func() bool { return len(old.c.raft.Load().servers()) == 4 })
+		time.Sleep(time.Second)
+		tc.net.isolate(old.id)
+		now := tc.leader(old.id)
+		tc.eventually("nothing is left", func() bool { return len(now.c.raft.Load().servers()) == 3 })
+		tc.net.heal()
+		<-done
+		tc.start(4)
+		if code := tc.change(now, addVoter(four)); code != 0 || tc.voters() != "1.1 2.1 3.1 4.1" {
+			t.Errorf("code %d, voters %s", code, tc.voters())
+		}
+		tc.same()
+	})
+}
+
 // TestBootstrapServersFound founds a quorum of all that controller.quorum.bootstrap.servers names, and has a
 // fourth controller join by itself; a replaced disk is let in the same way.
 func TestBootstrapServersFound(t *testing.T) {

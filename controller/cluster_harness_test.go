@@ -16,7 +16,6 @@ import (
 	"github.com/ottla/ottla/controller/image"
 	"github.com/ottla/ottla/internal/clock"
 	"github.com/ottla/ottla/internal/config"
-	"github.com/ottla/ottla/internal/kerror"
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
@@ -24,11 +23,10 @@ import (
 // testNet connects the controllers of a test in memory. Cluster tests run in a synctest bubble: time passes
 // only when all goroutines wait, so that nothing depends on the machine.
 type testNet struct {
-	mu      sync.Mutex
-	nodes   map[string]*testNode // by address
-	cut     map[[2]int32]bool
-	conns   map[*testConn]struct{}
-	dropped int
+	mu    sync.Mutex
+	nodes map[string]*testNode // by address
+	cut   map[[2]int32]bool
+	conns map[*testConn]struct{}
 }
 
 // testConn is one end of a connection between two nodes.
@@ -467,5 +465,3 @@ func names(list []kmsg.DescribeQuorumResponseTopicPartitionReplicaState) string 
 	}
 	return strings.Join(out, " ")
 }
-
-func codeOf(err error) int16 { return kerror.CodeOf(err) }

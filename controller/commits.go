@@ -19,7 +19,8 @@ type commits struct {
 		sync.Mutex
 		// index and entryTerm are those of the last entry committed, term that of the leadership.
 		index, entryTerm, term uint64
-		// busy are the voters that a message is under way to.
+		// busy are the voters that a message is under way to; true if they took entries meanwhile, so
+		// that they are to be looked at again.
 		busy   map[raft.ServerID]bool
 		closed bool
 	}
@@ -48,8 +49,8 @@ func (k *commits) tell(index, entryTerm uint64) {
 		k.mu.index, k.mu.entryTerm, k.mu.term = index, entryTerm, term
 	}
 	for _, s := range node.servers() {
-		if s.ID != k.c.self.serverID() && !k.mu.busy[s.ID] {
-			k.mu.busy[s.ID] = true
+		if _, busy := k.mu.busy[s.ID]; s.ID != k.c.self.serverID() && !busy {
+			k.mu.busy[s.ID] = false
 			k.sending.Go(func() { k.send(node, s) })
 		}
 	}
@@ -65,10 +66,14 @@ func (k *commits) tellLate(id raft.ServerID, at raft.ServerAddress, known uint64
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if k.mu.closed || k.mu.term != term || k.mu.index <= known || k.mu.busy[id] {
+	if k.mu.closed || k.mu.term != term || k.mu.index <= known {
 		return
 	}
-	k.mu.busy[id] = true
+	if _, busy := k.mu.busy[id]; busy {
+		k.mu.busy[id] = true
+		return
+	}
+	k.mu.busy[id] = false
 	k.sending.Go(func() { k.send(node, raft.Server{ID: id, Address: at}) })
 }
 
@@ -80,14 +85,17 @@ func (k *commits) send(node *raftNode, to raft.Server) {
 		k.mu.Lock()
 		index, entryTerm, term := k.mu.index, k.mu.entryTerm, k.mu.term
 		now, active := k.c.active.get()
-		if !ok || index <= told || k.mu.closed || !active || now != term {
+		again := k.mu.busy[to.ID]
+		if (!ok || index <= told) && !again || k.mu.closed || !active || now != term {
 			delete(k.mu.busy, to.ID)
 			k.mu.Unlock()
 			return
 		}
+		k.mu.busy[to.ID] = false
 		k.mu.Unlock()
-		ok = node.peers.contact(to.ID).lastIndex >= index && k.sendOne(node, to, index, entryTerm, term)
-		told = index
+		if ok = node.peers.contact(to.ID).lastIndex >= index && k.sendOne(node, to, index, entryTerm, term); ok {
+			told = index
+		}
 	}
 }
 
@@ -96,7 +104,7 @@ func (k *commits) sendOne(node *raftNode, to raft.Server, index, entryTerm, term
 	addr := node.peers.EncodePeer(self, node.peers.LocalAddr())
 	req := &raft.AppendEntriesRequest{
 		RPCHeader: raft.RPCHeader{ProtocolVersion: raft.ProtocolVersionMax, ID: []byte(self), Addr: addr},
-		Term:      term, Leader: addr, PrevLogEntry: index, PrevLogTerm: entryTerm, LeaderCommitIndex: index,
+		Term:      term, PrevLogEntry: index, PrevLogTerm: entryTerm, LeaderCommitIndex: index,
 	}
 	var resp raft.AppendEntriesResponse
 	return node.peers.AppendEntries(to.ID, to.Address, req, &resp) == nil

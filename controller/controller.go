@@ -176,8 +176,11 @@ func (c *Controller) Close() error {
 }
 
 func (c *Controller) close() error {
-	c.kill(errClosed)
 	node := c.raft.Load()
+	if node != nil {
+		node.handOver(c.self.serverID())
+	}
+	c.kill(errClosed)
 	c.stopStreams()
 	if node == nil && c.cfg.Role == RoleController {
 		return nil // Never started, or the start has cleaned up.

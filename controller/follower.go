@@ -120,6 +120,7 @@ func (f *follower) run() {
 		wait := f.c.timeouts.silence() / 2
 		switch _, active := f.c.active.get(); {
 		case active:
+			f.c.members.tidy()
 		case f.led():
 			if !f.c.isReady() {
 				wait = f.c.timeouts.retry

@@ -146,6 +146,23 @@ func (m *members) catchUp(ctx context.Context, node *raftNode, id raft.ServerID)
 	}
 }
 
+// tidy takes non-voters out that a former active controller was about to make voters: nobody waits for them
+// any more. Whoever wanted them asks again.
+func (m *members) tidy() {
+	node := m.c.raft.Load()
+	if node == nil || !m.changing.TryLock() {
+		return
+	}
+	defer m.changing.Unlock()
+	for _, s := range node.servers() {
+		if s.Suffrage == raft.Nonvoter {
+			if err := m.await(node.RemoveServer(s.ID, 0, defaultChangeTimeout)); err != nil {
+				return
+			}
+		}
+	}
+}
+
 func (m *members) remove(_ context.Context, r *kmsg.RemoveRaftVoterRequest) error {
 	if err := m.checkCluster(r.ClusterID); err != nil {
 		return err

@@ -23,10 +23,13 @@ type peerTransport struct {
 
 // contact is what the leader knows of a voter.
 type contact struct {
-	// lastIndex is the last raft entry that the voter has, as far as it told.
+	// lastIndex is the last raft entry that the voter is known to have, and to have the same; a heartbeat's
+	// answer doesn't tell.
 	lastIndex uint64
 	// at is when it last answered, caughtUp when it last had everything; zero if never.
 	at, caughtUp time.Time
+	// away tells that it didn't answer the last time; the log says so once.
+	away bool
 }
 
 // poolSize is how many idle connections raft keeps to a peer: heartbeats, entries and commits each use one.
@@ -65,24 +68,53 @@ func (t *peerTransport) forget() {
 	clear(t.mu.contacts)
 }
 
-func (t *peerTransport) note(id raft.ServerID, lastIndex, ours uint64) {
+func (t *peerTransport) note(id raft.ServerID, matched, ours uint64) {
 	now := t.c.now()
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	k := t.mu.contacts[id]
-	k.at, k.lastIndex = now, lastIndex
-	if lastIndex >= ours {
+	k.at, k.lastIndex = now, max(k.lastIndex, matched)
+	if k.lastIndex >= ours {
 		k.caughtUp = now
 	}
 	t.mu.contacts[id] = k
+}
+
+// noteAway logs when a voter stops answering and when it does again.
+func (t *peerTransport) noteAway(id raft.ServerID, err error) {
+	t.mu.Lock()
+	k := t.mu.contacts[id]
+	changed := k.away != (err != nil)
+	k.away = err != nil
+	t.mu.contacts[id] = k
+	t.mu.Unlock()
+	select {
+	case <-t.c.dead:
+		return
+	default:
+	}
+	switch {
+	case changed && err != nil:
+		t.c.logger.Warn("a controller of the metadata quorum doesn't answer", "server", id, "error", err)
+	case changed:
+		t.c.logger.Info("a controller of the metadata quorum answers again", "server", id)
+	}
 }
 
 // AppendEntries implements raft.Transport.
 func (t *peerTransport) AppendEntries(id raft.ServerID, at raft.ServerAddress, args *raft.AppendEntriesRequest, resp *raft.AppendEntriesResponse) error {
 	ours := t.c.lastIndex()
 	err := t.NetworkTransport.AppendEntries(id, t.target(id, at), args, resp)
+	t.noteAway(id, err)
 	if err == nil && resp.Term <= args.Term {
-		t.note(id, resp.LastLog, ours)
+		matched := uint64(0)
+		if resp.Success {
+			matched = args.PrevLogEntry
+			if n := len(args.Entries); n > 0 {
+				matched = args.Entries[n-1].Index
+			}
+		}
+		t.note(id, matched, ours)
 		if len(args.Entries) > 0 && resp.Success {
 			t.c.commits.tellLate(id, at, args.LeaderCommitIndex)
 		}

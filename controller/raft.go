@@ -61,6 +61,9 @@ func (c *Controller) newRaft(ctx context.Context, n *raftNode) error {
 	if err == nil {
 		n.Raft, err = raft.NewRaft(c.raftConfig(), c.fsm, n.stores.Log, n.stores.Stable, n.stores.Snapshots, transport)
 	}
+	if err == nil {
+		c.observeLeaders(n.Raft)
+	}
 	if err != nil {
 		return errors.Join(err, closeTransport(transport))
 	}
@@ -230,6 +233,14 @@ func (n *raftNode) barrier() (term uint64, err error) {
 		return 0, err
 	}
 	return entry.Term, nil
+}
+
+// handOver gives the leadership to another voter, if this node has it and there is one, so that the others
+// needn't miss this node first. Raft bounds it by its election timeout.
+func (n *raftNode) handOver(self raft.ServerID) {
+	if n.peers != nil && n.State() == raft.Leader && !soleVoter(n.servers(), self) {
+		_ = n.LeadershipTransfer().Error() // They elect one without it.
+	}
 }
 
 func (n *raftNode) shutdown() error { return n.Shutdown().Error() }

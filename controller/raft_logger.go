@@ -3,12 +3,14 @@ package controller
 import (
 	"context"
 	"log/slog"
+	"strings"
 
 	"github.com/hashicorp/go-hclog"
 )
 
 // raftLogger writes what raft and its stores log to slog. Raft is chatty where nothing is wrong, so
-// its "info" becomes debug.
+// its "info" becomes debug, and so does what it says ten times a second of a voter that is away:
+// peerTransport tells of that once.
 type raftLogger struct {
 	// Logger answers what isn't about writing lines.
 	hclog.Logger
@@ -17,6 +19,15 @@ type raftLogger struct {
 
 func newRaftLogger(logger *slog.Logger) hclog.Logger {
 	return &raftLogger{Logger: hclog.NewNullLogger(), slog: logger.With("part", "raft")}
+}
+
+// repeated are the beginnings of messages that come again and again while a voter is away or behind.
+var repeated = [...]string{
+	"failed to heartbeat to", "failed to appendEntries to", "failed to make requestVote RPC", "failed to make pre-vote RPC",
+	"appendEntries rejected", "failed to get previous log", "previous log term mis-match", "rejecting vote request",
+	"rejecting pre-vote request", "failed to contact", "heartbeat timeout reached", "failed to decode incoming command",
+	"failed to flush response", "Election timeout reached", "no known peers", "not part of stable configuration",
+	"failed to send snapshot to", "failed to accept connection",
 }
 
 func slogLevel(level hclog.Level) slog.Level {
@@ -31,7 +42,13 @@ func slogLevel(level hclog.Level) slog.Level {
 
 // Log implements hclog.Logger.
 func (l *raftLogger) Log(level hclog.Level, msg string, args ...any) {
-	l.slog.Log(context.Background(), slogLevel(level), msg, args...)
+	to := slogLevel(level)
+	for _, r := range repeated {
+		if strings.HasPrefix(msg, r) {
+			to = slog.LevelDebug
+		}
+	}
+	l.slog.Log(context.Background(), to, msg, args...)
 }
 
 // Trace implements hclog.Logger.

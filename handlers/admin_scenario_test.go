@@ -437,6 +437,16 @@ func TestAnswersOfTheController(t *testing.T) {
 			t.Errorf("DescribeQuorum v%d: %+v", version, got)
 		}
 	}
+	for _, version := range versionsOf(kmsg.AlterPartitionAssignments) {
+		req := kmsg.NewPtrAlterPartitionAssignmentsRequest()
+		req.SetVersion(version)
+		req.TimeoutMillis = 20_000
+		req.Topics = []kmsg.AlterPartitionAssignmentsRequestTopic{{Topic: "none", Partitions: []kmsg.AlterPartitionAssignmentsRequestTopicPartition{{Replicas: []int32{testNode}}}}}
+		got := ask[*kmsg.AlterPartitionAssignmentsResponse](b, req)
+		if len(got.Topics) != 1 || got.Topics[0].Partitions[0].ErrorCode != kerr.UnknownTopicOrPartition.Code || got.ErrorCode != 0 {
+			t.Errorf("AlterPartitionReassignments v%d: %+v", version, got)
+		}
+	}
 	list := kmsg.NewPtrListPartitionReassignmentsRequest()
 	list.TimeoutMillis = 20_000
 	if got := ask[*kmsg.ListPartitionReassignmentsResponse](b, list); got.ErrorCode != 0 || len(got.Topics) != 0 {

@@ -312,6 +312,14 @@ func TestForwardedFailures(t *testing.T) {
 	if got := ask[*kmsg.ElectLeadersResponse](b, elect); got.ErrorCode != 41 || len(got.Topics[0].Partitions) != 2 || got.Topics[0].Partitions[1].ErrorCode != 41 {
 		t.Errorf("%+v", got)
 	}
+	move := kmsg.NewPtrAlterPartitionAssignmentsRequest()
+	move.SetVersion(1)
+	move.TimeoutMillis = 1000
+	move.Topics = []kmsg.AlterPartitionAssignmentsRequestTopic{{Topic: "x", Partitions: []kmsg.AlterPartitionAssignmentsRequestTopicPartition{{Partition: 0}, {Partition: 3}}}}
+	if got := ask[*kmsg.AlterPartitionAssignmentsResponse](b, move); got.ErrorCode != 41 || len(got.Topics[0].Partitions) != 2 ||
+		got.Topics[0].Partitions[1].Partition != 3 || got.Topics[0].Partitions[1].ErrorCode != 41 || *got.Topics[0].Partitions[1].ErrorMessage != "elsewhere" {
+		t.Errorf("%+v", got)
+	}
 	quorum := kmsg.NewPtrDescribeQuorumRequest()
 	if got := ask[*kmsg.DescribeQuorumResponse](b, quorum); got.ErrorCode != 41 {
 		t.Errorf("%+v", got)

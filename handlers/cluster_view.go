@@ -50,11 +50,13 @@ func (d *Deps) controllerFor(r *wire.Request, img *image.Image) int32 {
 	return -1
 }
 
-// offline lists the replicas that aren't on a live broker with that listener.
-func (d *Deps) offline(r *wire.Request, img *image.Image, replicas []int32) []int32 {
+// offline lists the replicas that aren't on a live broker with that listener, or are in a directory that the
+// broker lost (KIP-858).
+func (d *Deps) offline(r *wire.Request, img *image.Image, p *image.Partition) []int32 {
 	var out []int32
-	for _, id := range replicas {
-		if _, _, ok := d.reach(r, img.Broker(id)); !ok {
+	for i, id := range p.Replicas {
+		b := img.Broker(id)
+		if _, _, ok := d.reach(r, b); !ok || !b.HasOnlineDir(p.Directories[i]) {
 			out = append(out, id)
 		}
 	}

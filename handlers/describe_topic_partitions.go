@@ -113,7 +113,7 @@ func (p *partitionPage) partition(index int32, part *image.Partition) kmsg.Descr
 	out.Replicas, out.ISR = part.Replicas, part.ISR
 	out.EligibleLeaderReplicas = append([]int32{}, part.ELR...)
 	out.LastKnownELR = append([]int32{}, part.LastKnownELR...)
-	out.OfflineReplicas = p.d.offline(p.r, p.img, part.Replicas)
+	out.OfflineReplicas = p.d.offline(p.r, p.img, part)
 	if _, _, alive := p.d.reach(p.r, p.img.Broker(part.Leader)); !alive {
 		out.LeaderID, out.ErrorCode = image.NoLeader, kerr.LeaderNotAvailable.Code
 	}

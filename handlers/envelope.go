@@ -1,11 +1,11 @@
 package handlers
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 	"errors"
 	"net/netip"
-	"slices"
 
 	"github.com/ottla/ottla/controller"
 	"github.com/ottla/ottla/internal/kerror"
@@ -72,7 +72,8 @@ func openEnvelope(req *kmsg.EnvelopeRequest) (wire.Header, kmsg.Request, *contro
 	if !ok {
 		return wire.Header{}, nil, nil, kerror.New(kerr.InvalidRequest, "malformed client address")
 	}
-	h, inner, err := wire.ReadEnveloped(req.RequestData)
+	// Copied: a request may be decided on after its broker has gone, and its frame with it.
+	h, inner, err := wire.ReadEnveloped(bytes.Clone(req.RequestData))
 	switch {
 	case errors.Is(err, wire.ErrEnvelopedVersion):
 		if known, ok := wire.LookupAPI(h.Key); ok && wire.ServedBy(wire.RoleController, h.Key, known.Max) {
@@ -84,7 +85,7 @@ func openEnvelope(req *kmsg.EnvelopeRequest) (wire.Header, kmsg.Request, *contro
 	case !forwardable(inner):
 		return h, nil, nil, kerror.New(kerr.InvalidRequest, "%s isn't forwarded", wire.APIName(h.Key))
 	}
-	return h, inner, &controller.Client{Principal: slices.Clone(req.RequestPrincipal), Address: address}, nil
+	return h, inner, &controller.Client{Principal: bytes.Clone(req.RequestPrincipal), Address: address}, nil
 }
 
 // sealFailure is the response of an Envelope whose request got none.

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/netip"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -26,8 +27,10 @@ import (
 // broker is the handlers over a real replica manager and log, on a file system in memory: all of
 // a broker but sockets, controller and coordinators.
 type broker struct {
-	t          testing.TB
-	img        *image.Image
+	t   testing.TB
+	img *image.Image
+	// published is img for the handlers, which may run beside the test.
+	published  atomic.Pointer[image.Image]
 	logs       *commitlog.Manager
 	replicas   *replica.Manager
 	configs    fixedConfigs
@@ -71,6 +74,7 @@ func newBroker(t testing.TB, static map[string]string) *broker {
 		t.Fatal(err)
 	}
 	b := &broker{t: t, img: image.Empty(), configs: fixedConfigs{cfg}}
+	b.published.Store(b.img)
 	logger := slog.New(slog.DiscardHandler)
 	b.logs, err = commitlog.Open(context.Background(), vfs.NewMem(), clock.System{}, logger, commitlog.ManagerConfig{
 		Dirs: []string{"/data"}, NodeID: testNode, NewUUID: func() [16]byte { return [16]byte{1} },
@@ -80,7 +84,7 @@ func newBroker(t testing.TB, static map[string]string) *broker {
 	}
 	b.replicas = replica.NewManager(replica.Config{NodeID: testNode, Logs: b.logs, Clock: clock.System{}, Logger: logger, Settings: b.settings})
 	var random uint64
-	b.h = New(Deps{Logger: logger, Clock: clock.System{}, NodeID: testNode, Image: func() *image.Image { return b.img },
+	b.h = New(Deps{Logger: logger, Clock: clock.System{}, NodeID: testNode, Image: b.published.Load,
 		Controller: &b.controller, Replicas: b.replicas, Configs: b.configs,
 		Random: func() uint64 { random++; return random }})
 	b.session = &wire.Session{ID: 1, Listener: "PLAINTEXT", SecurityProtocol: "PLAINTEXT", ClientAddr: netip.MustParseAddrPort("127.0.0.1:5000")}
@@ -112,8 +116,14 @@ func (b *broker) apply(records ...metadata.Record) {
 	if err != nil {
 		b.t.Fatal(err)
 	}
+	b.publish(next, delta)
+}
+
+// publish gives the broker its next image.
+func (b *broker) publish(next *image.Image, delta *image.Delta) {
 	old := b.img
 	b.img = next
+	b.published.Store(next)
 	b.replicas.ApplyImage(old, next, delta)
 }
 

@@ -192,7 +192,7 @@ func (m *metadataBuilder) partition(index int32, p *image.Partition) kmsg.Metada
 	out := kmsg.NewMetadataResponseTopicPartition()
 	out.Partition, out.Leader, out.LeaderEpoch = index, p.Leader, p.LeaderEpoch
 	out.Replicas, out.ISR = p.Replicas, p.ISR
-	out.OfflineReplicas = m.d.offline(m.r, m.img, p.Replicas)
+	out.OfflineReplicas = m.d.offline(m.r, m.img, p)
 	lost := false
 	if m.r.Version == 0 {
 		out.Replicas, out.ISR = m.d.online(m.r, m.img, p.Replicas), m.d.online(m.r, m.img, p.ISR)

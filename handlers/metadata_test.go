@@ -215,6 +215,27 @@ func TestMetadataLeaders(t *testing.T) {
 	}
 }
 
+// TestMetadataLostDirectory counts a replica as offline whose directory its broker lost, but not one of which
+// nobody knows yet where it is.
+func TestMetadataLostDirectory(t *testing.T) {
+	b, _ := newAdminBroker(t, nil)
+	kept, lost := image.ID{7, 1}, image.ID{7, 2}
+	b.apply(&metadata.RegisterBrokerRecord{BrokerID: 2, BrokerEpoch: 8, LogDirs: []image.ID{kept},
+		EndPoints: []metadata.RegisterBrokerRecordBrokerEndpoint{{Name: "PLAINTEXT", Host: "h", Port: 1}}})
+	id := image.ID{5}
+	b.apply(&metadata.TopicRecord{Name: "t", TopicID: id})
+	for i, dir := range []image.ID{kept, lost, image.UnassignedDir, image.LostDir} {
+		b.apply(&metadata.PartitionRecord{TopicID: id, PartitionID: int32(i), Replicas: []int32{1, 2}, ISR: []int32{1},
+			Leader: 1, Directories: []image.ID{{}, dir}})
+	}
+	resp := ask[*kmsg.MetadataResponse](b, metadataRequest(13, "t"))
+	for i, want := range []string{"[]", "[2]", "[]", "[2]"} {
+		if got := fmt.Sprint(resp.Topics[0].Partitions[i].OfflineReplicas); got != want {
+			t.Errorf("partition %d: offline %s, want %s", i, got, want)
+		}
+	}
+}
+
 // hereGroups says that this broker coordinates every group.
 type hereGroups struct{ Groups }
 

@@ -255,7 +255,7 @@ func (p *produce) answerError(pp *replica.ProducePartition, out *kmsg.ProduceRes
 		out.ErrorMessage = &message
 		p.d.Logger.Info("refused a batch that is too large", "topic", pp.Topic, "partition", pp.Partition, "error", message,
 			"client", p.r.Session.ClientAddr)
-	case errors.Is(pp.Err, kerr.InvalidTxnState), errors.Is(pp.Err, kerr.CorruptMessage):
+	case errors.Is(pp.Err, kerr.InvalidTxnState), errors.Is(pp.Err, kerr.CorruptMessage), errors.Is(pp.Err, kerr.KafkaStorageError):
 		out.ErrorMessage = kerror.MessageOf(pp.Err)
 	}
 }

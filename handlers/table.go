@@ -37,6 +37,7 @@ func apis() []api {
 		{kmsg.CreatePartitions, 0, 3, handleCreatePartitions},
 		{kmsg.ElectLeaders, 0, 2, handleElectLeaders},
 		{kmsg.IncrementalAlterConfigs, 0, 1, handleIncrementalAlterConfigs},
+		{kmsg.AlterPartitionAssignments, 0, 1, handleAlterPartitionReassignments},
 		{kmsg.ListPartitionReassignments, 0, 0, handleListPartitionReassignments},
 		{kmsg.DescribeClientQuotas, 0, 1, handleDescribeClientQuotas},
 		{kmsg.DescribeUserSCRAMCredentials, 0, 0, handleDescribeUserSCRAMCredentials},

@@ -4,10 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"syscall"
 
 	"github.com/ottla/ottla/internal/kerror"
 	"github.com/ottla/ottla/log/batch"
+	"github.com/ottla/ottla/log/epoch"
 	"github.com/ottla/ottla/log/index"
 	"github.com/ottla/ottla/log/producer"
 	"github.com/ottla/ottla/log/validate"
@@ -16,7 +16,8 @@ import (
 // Append validates records, which it borrows and patches in place, assigns their offsets and writes
 // them. With flush.messages reached it returns after the flush. Errors are those of package
 // validate (with a *RecordErrors inside where single records are refused) and package producer, or
-// KAFKA_STORAGE_ERROR; nothing is appended then, unless it is the flush that failed.
+// KAFKA_STORAGE_ERROR; nothing is appended then, unless it is the flush that failed. For want of free
+// space that error is ErrNoRoom, the log is as it was, and the same append may succeed later.
 func (l *Log) Append(records []byte, opts AppendOptions) (AppendInfo, error) {
 	if err := l.usable(); err != nil {
 		return AppendInfo{}, err
@@ -90,6 +91,10 @@ func (l *Log) appendAnalyzed(a *validate.Analysis, p *validate.Params, cfg *sett
 			return info, false, nil
 		}
 	}
+	// After the duplicates: what is stored already needs no room.
+	if err := l.dir.admit(Origin(p.Origin)); err != nil {
+		return info, false, err
+	}
 	if rolled, err = l.maybeRoll(cfg, &res); err != nil {
 		return info, rolled, err
 	}
@@ -119,6 +124,11 @@ func (l *Log) write(cfg *settings, res *validate.Result) error {
 	if n, err := seg.log.file.WriteAt(res.Records, position); err != nil || n < len(res.Records) {
 		return l.undoWrite(seg, position, cmpErr(err))
 	}
+	// The last step that may be refused: what follows happens in memory.
+	if err := l.appendEpochs(res.Records); err != nil {
+		return l.undoWrite(seg, position, err)
+	}
+	l.dir.spend(len(res.Records))
 	end, size := res.LastOffset+1, position+int64(len(res.Records))
 	// Before the indexes and the largest timestamp, which lead searches to these bytes.
 	seg.size.Store(size)
@@ -140,20 +150,49 @@ func cmpErr(err error) error {
 	return err
 }
 
-// undoWrite cuts what a failed write left. A full disk is no reason to take the directory offline;
+// undoWrite cuts what a refused write left. Want of room is no reason to take the directory offline;
 // anything else is, since nothing is known about the file then. Requires: l.mu held.
 func (l *Log) undoWrite(seg *segment, position int64, cause error) error {
 	err := fmt.Errorf("append to %s: %w", seg.log.name(), cause)
 	if terr := seg.log.file.Truncate(position); terr != nil {
 		err = errors.Join(err, terr)
 		l.dir.fail(err)
-	} else if !errors.Is(cause, syscall.ENOSPC) && !errors.Is(cause, syscall.EDQUOT) && !errors.Is(cause, io.ErrShortWrite) {
-		l.dir.fail(err)
+		return storageError(err)
 	}
-	return storageError(err)
+	if errors.Is(cause, io.ErrShortWrite) { // The reason comes with the next try.
+		return l.dir.ranOut(err)
+	}
+	return l.dir.trouble(err)
 }
 
-// account takes written batches into indexes, epochs and producer state. Requires: l.mu held.
+// appendEpochs notes the leader epochs that begin with the records, and writes them. What can't be
+// written for want of room is as it was. Requires: l.mu held.
+func (l *Log) appendEpochs(records []byte) error {
+	latest := l.LatestEpoch()
+	var begin []epoch.Entry
+	for len(records) > 0 {
+		h, err := batch.ParseHeader(records)
+		if err != nil {
+			return fmt.Errorf("batch that was validated: %w", err)
+		}
+		if h.Magic >= batch.MagicV2 && h.LeaderEpoch > latest {
+			begin = append(begin, epoch.Entry{Epoch: h.LeaderEpoch, StartOffset: h.BaseOffset})
+			latest = h.LeaderEpoch
+		}
+		records = records[h.SizeBytes():]
+	}
+	if len(begin) == 0 && !l.epochsOwed {
+		return nil
+	}
+	return l.tryEpochs(func(c *epochCache) {
+		for _, e := range begin {
+			c.Assign(e.Epoch, e.StartOffset)
+		}
+	})
+}
+
+// account takes written batches into indexes and producer state. Entries that a full disk doesn't take wait in
+// memory for the next flush. Requires: l.mu held.
 func (l *Log) account(cfg *settings, seg *segment, position int64, records []byte) error {
 	b := &l.scratch
 	var err error
@@ -165,11 +204,6 @@ func (l *Log) account(cfg *settings, seg *segment, position int64, records []byt
 			return err
 		}
 		position += int64(b.SizeBytes())
-		if b.Magic >= batch.MagicV2 && b.LeaderEpoch > l.LatestEpoch() {
-			if err := l.assignEpoch(b.LeaderEpoch, b.BaseOffset); err != nil {
-				return err
-			}
-		}
 		if err := l.replay(seg, b); err != nil {
 			return err
 		}

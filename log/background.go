@@ -1,6 +1,7 @@
 package commitlog
 
 import (
+	"errors"
 	"sync"
 	"time"
 )
@@ -14,6 +15,7 @@ func (m *Manager) startTasks() {
 		}
 		m.tasks.every(first, interval, f)
 	}
+	every(roomInterval, m.watchRoom)
 	every(m.cfg.RetentionCheckInterval, m.checkRetention)
 	every(m.cfg.FlushCheckInterval, m.flushDue)
 	every(m.cfg.RecoveryPointInterval, func() { m.checkpoint(m.checkpointRecoveryPoints) })
@@ -28,8 +30,12 @@ func (m *Manager) startTasks() {
 
 // checkRetention deletes old segments of all logs.
 func (m *Manager) checkRetention() {
-	for _, l := range m.Logs() {
-		if _, err := l.deleteOldSegments(); err != nil && l.dir.offline() == nil {
+	m.checkRetentionOf(m.Logs())
+}
+
+func (m *Manager) checkRetentionOf(logs []*Log) {
+	for _, l := range logs {
+		if _, err := l.deleteOldSegments(); err != nil && l.dir.offline() == nil && !errors.Is(err, ErrNoRoom) {
 			m.logger.Error("retention failed", "partition", l.tp.String(), "error", err)
 		}
 	}
@@ -48,11 +54,12 @@ func (m *Manager) flushDue() {
 // flush flushes a log. An error has taken the directory offline and was logged there.
 func (m *Manager) flush(l *Log) { _ = l.Flush() }
 
-// checkpoint writes one checkpoint of every live directory.
+// checkpoint writes one checkpoint of every live directory. One that there is no room for stays as it was
+// until the next time.
 func (m *Manager) checkpoint(write func(*dir) error) {
 	for _, d := range m.liveDirs() {
 		if err := write(d); err != nil {
-			d.fail(err)
+			_ = d.trouble(err) // It was logged.
 		}
 	}
 }

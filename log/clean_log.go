@@ -25,6 +25,8 @@ type cleaning struct {
 	memoryBytes int64
 	bufferBytes int
 	loadFactor  float64
+	// secret is random, of this compaction only.
+	secret [16]byte
 	// pause accounts for bytes read or written, and waits if they were too many.
 	pause func(ctx context.Context, n int) error
 
@@ -114,7 +116,8 @@ func (c *cleaning) run() error {
 	// A truncation under our hands looks like corruption.
 	c.l.mu.Lock()
 	defer c.l.mu.Unlock()
-	if c.superseded() {
+	removed := func(s *segment) bool { return s.removed.Load() }
+	if c.superseded() || isNotExist(err) && slices.ContainsFunc(c.segs, removed) { // By retention, which doesn't always wait.
 		return errSuperseded
 	}
 	return err
@@ -134,9 +137,11 @@ func (c *cleaning) compact() error {
 	if err := c.l.flushTo(c.plan.FirstUncleanableOffset); err != nil {
 		return err
 	}
+	if c.l.RecoveryPoint() < c.plan.FirstUncleanableOffset {
+		return storageError(fmt.Errorf("%w for the indexes of %s", ErrNoRoom, c.l.tp))
+	}
 	if err := c.l.host.checkpointRecoveryPoints(c.l.dir); err != nil {
-		c.l.dir.fail(err)
-		return storageError(err)
+		return c.l.dir.trouble(err)
 	}
 	f := &clean.Filter{
 		Map: offsets, Codecs: c.l.codecs, Limits: c.limits(), Txns: clean.NewTransactions(),
@@ -164,7 +169,7 @@ func (c *cleaning) limits() batch.ReadLimits {
 func (c *cleaning) fill() (*clean.OffsetMap, error) {
 	from, to := c.plan.FirstDirtyOffset, c.plan.FirstUncleanableOffset
 	f := clean.Filler{
-		Map:    clean.NewOffsetMap(c.memoryBytes, c.loadFactor, to-from),
+		Map:    clean.NewOffsetMap(c.memoryBytes, c.loadFactor, from, to, c.secret),
 		Codecs: c.l.codecs, Limits: c.limits(), From: from, Txns: clean.NewTransactions(),
 	}
 	first := floorSegment(c.segs, from)
@@ -352,7 +357,7 @@ func (l *Log) resetCleaned(offset int64) {
 	}
 	l.cleaned.Store(offset)
 	if err := l.host.checkpointCleaned(l.dir); err != nil {
-		l.dir.fail(err)
+		_ = l.dir.trouble(err) // It was logged; the next start does the same again.
 	}
 }
 
@@ -364,10 +369,11 @@ func (c *cleaning) checkpoint(end int64) error {
 	if c.superseded() {
 		return errSuperseded
 	}
+	was := l.cleaned.Load()
 	l.cleaned.Store(end)
 	if err := l.host.checkpointCleaned(l.dir); err != nil {
-		l.dir.fail(err)
-		return storageError(err)
+		l.cleaned.Store(was) // Without room for the file it is compacted again.
+		return l.dir.trouble(err)
 	}
 	return nil
 }

@@ -6,10 +6,10 @@ import (
 	"maps"
 	"math"
 	"sync"
-	"syscall"
 	"time"
 
 	"github.com/ottla/ottla/internal/clock"
+	"github.com/ottla/ottla/internal/vfs"
 	"github.com/ottla/ottla/log/clean"
 )
 
@@ -52,11 +52,13 @@ type cleaner struct {
 	busy map[*Log]struct{}
 	// aside are logs that can't be compacted, which is tried again only after a restart.
 	aside map[*Log]error
+	// cramped are logs that couldn't be compacted for want of room the last time.
+	cramped map[*Log]struct{}
 }
 
 func (c *cleaner) start(m *Manager, cfg CleanerConfig) {
 	c.mu.Lock()
-	c.m, c.busy, c.aside = m, map[*Log]struct{}{}, map[*Log]error{}
+	c.m, c.busy, c.aside, c.cramped = m, map[*Log]struct{}{}, map[*Log]error{}, map[*Log]struct{}{}
 	c.ctx, c.cancel = context.WithCancel(context.Background())
 	c.mu.Unlock()
 	m.SetCleaner(cfg)
@@ -164,9 +166,9 @@ func (c *cleaner) take(not map[*Log]struct{}) *Log {
 	return best
 }
 
-// forget drops logs that are gone from aside. Requires: c.mu held.
+// forget drops logs that are gone from aside and cramped. Requires: c.mu held.
 func (c *cleaner) forget(logs []*Log) {
-	if len(c.aside) == 0 {
+	if len(c.aside)+len(c.cramped) == 0 {
 		return
 	}
 	there := make(map[*Log]struct{}, len(logs))
@@ -174,6 +176,10 @@ func (c *cleaner) forget(logs []*Log) {
 		there[l] = struct{}{}
 	}
 	maps.DeleteFunc(c.aside, func(l *Log, _ error) bool {
+		_, ok := there[l]
+		return !ok
+	})
+	maps.DeleteFunc(c.cramped, func(l *Log, _ struct{}) bool {
 		_, ok := there[l]
 		return !ok
 	})
@@ -200,18 +206,22 @@ func (c *cleaner) clean(l *Log) error {
 		memoryBytes: min(cfg.DedupeBufferBytes/int64(threads), math.MaxInt32),
 		bufferBytes: min(max(cfg.IOBufferBytes/threads/2, minCleanerBufferBytes), maxCleanerBufferBytes),
 		loadFactor:  cfg.IOBufferLoadFactor,
+		secret:      c.m.cfg.NewUUID(),
 	}
 	err := run.run()
 	switch {
 	case err == nil:
+		c.mu.Lock()
+		delete(c.cramped, l)
+		c.mu.Unlock()
 		c.m.logger.Info("compacted log", "partition", l.tp.String(), "firstDirtyOffset", run.plan.FirstDirtyOffset,
 			"endOffset", l.cleaned.Load(), "bytesBefore", run.before, "bytesAfter", run.written,
 			"recordsRead", run.stats.RecordsRead, "recordsKept", run.stats.RecordsKept,
 			"recordsWithoutKey", run.stats.RecordsWithoutKey, "duration", c.m.clk.Now().Sub(run.now))
 	case errors.Is(err, errSuperseded), c.ctx.Err() != nil, l.usable() != nil:
 		// Nothing is wrong with the log, or it was told already.
-	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
-		c.m.logger.Warn("no room to compact a log", "partition", l.tp.String(), "error", err)
+	case errors.Is(err, ErrNoRoom), vfs.NoRoom(err):
+		c.noRoom(l, err)
 	case errors.Is(err, errWriteCleaned):
 		l.dir.fail(err)
 	default:
@@ -220,6 +230,19 @@ func (c *cleaner) clean(l *Log) error {
 		c.mu.Unlock()
 	}
 	return err
+}
+
+// noRoom tells, once for a time of want, that a log can't be compacted for want of room; the next pass
+// tries again.
+func (c *cleaner) noRoom(l *Log, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if _, told := c.cramped[l]; told {
+		return
+	}
+	c.cramped[l] = struct{}{}
+	c.m.logger.Warn("no room to compact a log; it is tried again at each pass", "partition", l.tp.String(),
+		"dir", l.dir.path, "error", err)
 }
 
 // pause implements cleaning.pause.

@@ -2,7 +2,11 @@ package commitlog
 
 import (
 	"errors"
+	"fmt"
 	"sync"
+	"sync/atomic"
+
+	"github.com/ottla/ottla/internal/vfs"
 )
 
 // Close stops the background work, flushes and closes all logs, writes the checkpoints and last the
@@ -27,14 +31,20 @@ func (m *Manager) Close() error {
 	return errors.Join(errs...)
 }
 
-// closeDir closes the logs of a directory and says that it stopped cleanly.
+// closeDir closes the logs of a directory and says that it stopped cleanly. A full disk that doesn't take
+// all that is to be written leaves no such mark: the next start recovers.
 func (m *Manager) closeDir(d *dir) error {
 	work := make(chan *Log)
 	var workers sync.WaitGroup
+	var noRoom atomic.Pointer[error]
 	for range max(1, m.cfg.RecoveryThreadsPerDir) {
 		workers.Go(func() {
 			for l := range work {
-				if err := l.shutDown(); err != nil && d.offline() == nil {
+				switch err := l.shutDown(); {
+				case err == nil || d.offline() != nil:
+				case errors.Is(err, ErrNoRoom):
+					noRoom.Store(&err)
+				default:
 					d.fail(err)
 				}
 			}
@@ -48,21 +58,30 @@ func (m *Manager) closeDir(d *dir) error {
 	if err := d.offline(); err != nil {
 		return err
 	}
-	write := func() error {
-		if err := m.checkpointRecoveryPoints(d); err != nil {
-			return err
-		}
-		if err := m.checkpointLogStarts(d); err != nil {
-			return err
-		}
-		if err := m.checkpointHighWatermarks(d); err != nil {
-			return err
-		}
-		return putCleanShutdown(m.fs, d.path, m.brokerEpoch.Load())
+	err := m.writeCheckpoints(d)
+	if p := noRoom.Load(); p != nil && err == nil {
+		err = *p
 	}
-	if err := write(); err != nil {
-		d.fail(err)
-		return d.offline()
+	if err == nil {
+		err = putCleanShutdown(m.fs, d.path, m.brokerEpoch.Load())
+	}
+	if err == nil {
+		return nil
+	}
+	if errors.Is(err, ErrNoRoom) || vfs.NoRoom(err) {
+		m.logger.Warn("no room to stop a log directory cleanly; the next start recovers it", "dir", d.path, "error", err)
+		return fmt.Errorf("stop log directory %s: %w", d.path, err)
+	}
+	d.fail(err)
+	return d.offline()
+}
+
+// writeCheckpoints writes those checkpoints that every directory has.
+func (m *Manager) writeCheckpoints(d *dir) error {
+	for _, write := range []func(*dir) error{m.checkpointRecoveryPoints, m.checkpointLogStarts, m.checkpointHighWatermarks} {
+		if err := write(d); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -90,7 +109,13 @@ func (l *Log) shutDown() error {
 	if err := l.finish(); err != nil {
 		return err
 	}
-	return l.flushLocked()
+	if err := l.flushLocked(); err != nil {
+		return err
+	}
+	if l.indexesOwed.Load() {
+		return storageError(fmt.Errorf("%w for the indexes of %s", ErrNoRoom, l.tp))
+	}
+	return nil
 }
 
 // finish writes what only a clean stop writes.
@@ -101,8 +126,16 @@ func (l *Log) finish() error {
 		return err
 	}
 	l.producers.SetMapEndOffset(l.logEndOffset.Load())
-	if err := l.takeSnapshot(); err != nil {
+	// Without a snapshot the next start reads what an older one leaves.
+	if err := l.takeSnapshot(); err != nil && !vfs.NoRoom(err) {
 		return err
+	}
+	if l.epochsOwed {
+		if err := l.writeEpochs(l.epochs.cache); vfs.NoRoom(err) {
+			return l.dir.ranOut(err)
+		} else if err != nil {
+			return err
+		}
 	}
 	return l.active().becomeInactive()
 }

@@ -2,11 +2,13 @@ package commitlog
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path"
 
 	"github.com/ottla/ottla/internal/kerror"
 	"github.com/ottla/ottla/internal/uuid"
+	"github.com/ottla/ottla/internal/vfs"
 	"github.com/ottla/ottla/log/clean"
 	"github.com/twmb/franz-go/pkg/kerr"
 )
@@ -36,13 +38,20 @@ func (m *Manager) Create(topic string, partition int32, topicID [16]byte, cfg Co
 	}
 	full := d.file(tp.String())
 	l := m.newLog(d, tp, topicID, full, cfg)
-	if err := m.createFiles(l); err != nil {
+	_, serr := m.fs.Stat(full)
+	err := m.payCheckpoints(d)
+	if err == nil {
+		err = m.createFiles(l)
+	}
+	if err != nil {
 		if l.segments.Load() != nil {
 			l.close()
 		}
 		err = fmt.Errorf("create %s: %w", full, err)
-		d.fail(err)
-		return nil, storageError(err)
+		if vfs.NoRoom(err) && isNotExist(serr) {
+			err = errors.Join(err, m.uncreate(full))
+		}
+		return nil, d.trouble(err)
 	}
 	m.logsMu.Lock()
 	defer m.logsMu.Unlock()
@@ -61,8 +70,7 @@ func (m *Manager) adopt(l *Log, topicID [16]byte, cfg Config) error {
 	case [16]byte{}:
 		// Written by a Kafka before 2.8, or its creation was interrupted.
 		if err := m.writePartitionMetadata(l.path, topicID); err != nil {
-			l.dir.fail(err)
-			return storageError(err)
+			return l.dir.trouble(err)
 		}
 		l.topicID.Store(&topicID)
 	default:
@@ -89,6 +97,14 @@ func (m *Manager) place() *dir {
 		}
 	}
 	return best
+}
+
+// uncreate removes what was made of a log that there is no room for.
+func (m *Manager) uncreate(full string) error {
+	if err := m.fs.RemoveAll(full); err != nil {
+		return err
+	}
+	return m.fs.SyncDir(path.Dir(full))
 }
 
 // createFiles makes directory and first segment, durably.

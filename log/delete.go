@@ -9,6 +9,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kerr"
 
 	"github.com/ottla/ottla/internal/kerror"
+	"github.com/ottla/ottla/internal/vfs"
 	"github.com/ottla/ottla/log/clean"
 )
 
@@ -61,8 +62,7 @@ func (m *Manager) retire(logs []*Log, suffix string) error {
 			continue
 		}
 		if err := l.retire(l.dir.file(retiredName(l.tp, m.cfg.NewUUID(), suffix))); err != nil {
-			l.dir.fail(err)
-			errs = append(errs, storageError(err))
+			errs = append(errs, l.dir.trouble(err))
 			continue
 		}
 		if renamed[l.dir] == nil {
@@ -80,7 +80,11 @@ func (m *Manager) retire(logs []*Log, suffix string) error {
 			to := l.path
 			m.logger.Info("took log out of service", "partition", l.tp.String(), "dir", to)
 			if suffix == deleteDirSuffix {
-				m.after(l.Config().FileDeleteDelay, func() { m.removeDir(d, to) })
+				delay := l.Config().FileDeleteDelay
+				if d.cramped() {
+					delay = 0
+				}
+				m.after(delay, func() { m.removeDir(d, to) })
 			}
 		}
 	}
@@ -88,12 +92,12 @@ func (m *Manager) retire(logs []*Log, suffix string) error {
 }
 
 // forget makes the renaming of a directory's logs durable, and takes them out of the checkpoints: a
-// log of the same name that comes later must not find their offsets. Requires: m.changing held.
+// log of the same name that comes later must not find their offsets. Where there is no room the checkpoints
+// are owed, and Create writes them first. Requires: m.changing held.
 func (m *Manager) forget(d *dir, logs []*Log) error {
 	if err := m.fs.SyncDir(d.path); err != nil {
 		return err
 	}
-	writes := []func(*dir) error{m.checkpointRecoveryPoints, m.checkpointLogStarts, m.checkpointHighWatermarks}
 	cleaned := false
 	m.logsMu.Lock()
 	for _, l := range logs {
@@ -101,14 +105,30 @@ func (m *Manager) forget(d *dir, logs []*Log) error {
 		cleaned = cleaned || l.cleaned.Load() != clean.NoCheckpoint
 	}
 	m.logsMu.Unlock()
-	if cleaned {
-		writes = append(writes, m.checkpointCleaned)
+	err := m.writeCheckpoints(d)
+	if err == nil && cleaned {
+		err = m.checkpointCleaned(d)
 	}
-	for _, write := range writes {
-		if err := write(d); err != nil {
-			return err
-		}
+	if vfs.NoRoom(err) {
+		d.checkpointsOwed.Store(true)
+		_ = d.ranOut(err) // It was logged; the files go all the same.
+		return nil
 	}
+	return err
+}
+
+// payCheckpoints writes what forget couldn't. Requires: m.changing held.
+func (m *Manager) payCheckpoints(d *dir) error {
+	if !d.checkpointsOwed.Load() {
+		return nil
+	}
+	if err := m.writeCheckpoints(d); err != nil {
+		return err
+	}
+	if err := m.checkpointCleaned(d); err != nil {
+		return err
+	}
+	d.checkpointsOwed.Store(false)
 	return nil
 }
 

@@ -33,11 +33,17 @@ type dir struct {
 	clean       bool
 	brokerEpoch int64
 
+	// room is what is known of free space.
+	room room
+
 	// failure is why the directory is offline, nil while it isn't. It never comes back.
 	failure atomic.Pointer[error]
 	// failed is called once, when the directory goes offline; it must not block.
 	failed func(*dir, error)
 
+	// checkpointsOwed says that a checkpoint still names logs that were deleted.
+	// Written with Manager.changing held.
+	checkpointsOwed atomic.Bool
 	// checkpointing serialises writes of the directory's checkpoint files.
 	checkpointing sync.Mutex
 }

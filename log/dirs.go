@@ -26,6 +26,7 @@ func (m *Manager) openDirs() error {
 		}
 		seen[p] = true
 		d := &dir{path: p, fs: m.fs, logger: m.logger, failed: m.dirFailed, brokerEpoch: noBrokerEpoch}
+		d.room.minFree = &m.minFree
 		m.dirs = append(m.dirs, d)
 		err := d.open(&m.cfg)
 		var fatal *misconfigured
@@ -35,7 +36,9 @@ func (m *Manager) openDirs() error {
 		if err != nil {
 			errs = append(errs, err)
 			d.fail(err)
+			continue
 		}
+		d.look()
 	}
 	if len(errs) == len(m.dirs) {
 		return errors.Join(errs...)

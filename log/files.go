@@ -14,7 +14,8 @@ import (
 const maxSmallFileBytes = 64 << 20
 
 // writeFileAtomic replaces a file so that a crash leaves the old or the new content: it is written
-// beside, flushed and renamed, and the directory is flushed.
+// beside, flushed and renamed, and the directory is flushed. Where there is no room (vfs.NoRoom) the
+// old content stays.
 func writeFileAtomic(fs vfs.FS, name string, content []byte) error {
 	tmp := name + ".tmp"
 	f, err := fs.OpenFile(tmp, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o644)
@@ -22,6 +23,7 @@ func writeFileAtomic(fs vfs.FS, name string, content []byte) error {
 		return err
 	}
 	if _, err := f.WriteAt(content, 0); err != nil {
+		_ = fs.Remove(tmp) // For its room; a torn one does no harm.
 		return errors.Join(fmt.Errorf("write %s: %w", tmp, err), f.Close())
 	}
 	if err := f.Sync(); err != nil {

@@ -4,10 +4,14 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+
+	"github.com/ottla/ottla/internal/vfs"
 )
 
 // Flush makes everything appended so far durable. After an error the directory is offline: what
-// the page cache holds can't be trusted any more.
+// the page cache holds can't be trusted any more. Where a full disk takes the records' bytes but not
+// the indexes' the records are durable all the same; the recovery point then stays, so that the
+// indexes are written by a later flush or by recovery.
 func (l *Log) Flush() error { return l.flushTo(l.logEndOffset.Load()) }
 
 // flushTo returns once everything below offset is durable. Callers that wait for each other share
@@ -43,46 +47,59 @@ func (l *Log) flushLocked() error {
 	} else {
 		segs = segs[floorSegment(segs, from):]
 	}
-	if err := l.syncAll(segs, from < end, path, names, snapshots); err != nil {
+	if noRoom, err := l.syncAll(segs, from < end, path, names, snapshots); err != nil {
 		l.dir.fail(err)
 		return storageError(err)
+	} else if noRoom != nil {
+		_ = l.dir.ranOut(noRoom)
+		l.indexesOwed.Store(true)
+		return nil
 	}
 	l.mu.Lock()
+	if segs[len(segs)-1].trimmed {
+		end-- // Rolled meanwhile, perhaps after its sync: the next flush must come back to it.
+	}
 	l.recoveryPoint.Store(max(l.recoveryPoint.Load(), end))
 	l.mu.Unlock()
+	l.indexesOwed.Store(false)
 	l.lastFlush.Store(l.clk.Now().UnixMilli())
 	return nil
 }
 
 // syncAll makes segments, snapshots and names durable, and closes the files of all segments but the
 // last. Without records only indexes are flushed. Segments that retention removes meanwhile don't
-// matter.
-func (l *Log) syncAll(segs []*segment, records bool, path string, names bool, snapshots []int64) error {
+// matter. noRoom says that there is none for some of the indexes: their entries wait, their files stay
+// open, and all else is durable.
+func (l *Log) syncAll(segs []*segment, records bool, path string, names bool, snapshots []int64) (noRoom, err error) {
 	for i, s := range segs {
 		err := s.flushIndexes()
+		unwritten := vfs.NoRoom(err)
+		if unwritten {
+			noRoom, err = err, nil
+		}
 		if records && err == nil {
 			err = s.flushLog()
 		}
-		if err == nil && i < len(segs)-1 {
+		if err == nil && !unwritten && i < len(segs)-1 {
 			err = s.seal()
 		}
 		if err != nil && !s.removed.Load() {
-			return err
+			return nil, err
 		}
 	}
 	for _, offset := range snapshots {
 		err := syncFile(l.fs, path+"/"+segmentName(offset)+snapshotSuffix)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) { // Removed with its segment.
-			return err
+			return nil, err
 		}
 	}
 	if !names {
-		return nil
+		return noRoom, nil
 	}
 	if err := l.fs.SyncDir(path); err != nil {
-		return fmt.Errorf("sync %s: %w", path, err)
+		return nil, fmt.Errorf("sync %s: %w", path, err)
 	}
-	return nil
+	return noRoom, nil
 }
 
 // flushDue says that flush.ms has passed since the last flush and there is something to flush.

@@ -66,6 +66,61 @@ func FuzzCleanShutdown(f *testing.F) {
 	})
 }
 
+// FuzzNames: the name of a segment's file or of a partition's directory is that of what was read from it, and of nothing else.
+func FuzzNames(f *testing.F) {
+	for _, name := range []string{"00000000000000000012.log", "+0000000000000000012.log", "-0000000000000000012.log", "99999999999999999999.log", "a-b-0", "t-+1", "t-01", "-1"} {
+		f.Add(name)
+	}
+	f.Fuzz(func(t *testing.T, name string) {
+		if offset, ok := parseSegmentName(name, logSuffix); ok && segmentName(offset)+logSuffix != name {
+			t.Errorf("%q was read as offset %d", name, offset)
+		}
+		if tp, ok := parsePartitionDir(name); ok && tp.String() != name {
+			t.Errorf("%q was read as partition %v", name, tp)
+		}
+	})
+}
+
+// FuzzLeftOvers opens a partition beside whose good segment an interrupted compaction left files with arbitrary bytes: it opens
+// with the good batches or with what the .swap file has, and opens again to the same end.
+func FuzzLeftOvers(f *testing.F) {
+	f.Add(makeBatchAt(0), []byte{}, uint8(0))
+	f.Add(makeBatchAt(0)[:90], make([]byte, 8), uint8(1))
+	f.Add(makeBatchAt(3), []byte{1}, uint8(2))
+	f.Fuzz(func(t *testing.T, log, index []byte, kind uint8) {
+		mem := vfs.NewMem()
+		if err := mem.MkdirAll("/data/t-0", 0o755); err != nil {
+			t.Fatal(err)
+		}
+		base := "/data/t-0/" + segmentName(0)
+		writeTestFile(t, mem, base+logSuffix, makeBatchAt(0))
+		suffixes := []string{swapSuffix, cleanedSuffix, deletedSuffix}
+		writeTestFile(t, mem, base+logSuffix+suffixes[kind%3], log)
+		writeTestFile(t, mem, base+indexSuffix+suffixes[kind/3%3], index)
+		e := newEnv(mem)
+		e.cfg.Compact = true
+		end := int64(-1)
+		for range 2 {
+			if err := e.open(); err != nil {
+				t.Fatal(err)
+			}
+			if l, ok := e.m.Get("t", 0); ok {
+				if end >= 0 && l.LogEndOffset() != end {
+					t.Fatalf("the log ended at %d, now at %d", end, l.LogEndOffset())
+				}
+				if end = l.LogEndOffset(); end < 3 && kind%3 != 0 {
+					t.Fatalf("the log ends at %d", end)
+				}
+			} else if end >= 0 || kind%3 != 0 {
+				t.Fatalf("not loaded:\n%s", e.logs.String())
+			}
+			if err := e.m.Close(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+}
+
 // FuzzRecovery opens a partition whose segment holds arbitrary bytes after good batches: it opens, the
 // good batches are there, and what is there can be read, appended to and opened again.
 func FuzzRecovery(f *testing.F) {

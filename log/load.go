@@ -98,6 +98,9 @@ func (l *Log) load(ctx context.Context, c checkpointed, clean bool) error {
 		l.recoveryPoint.Store(min(max(c.recoveryPoint, 0), end))
 		l.namesUnsynced = true // As far as we know: not every crash is one of the machine.
 	}
+	if l.indexesOwed.Load() {
+		l.recoveryPoint.Store(min(l.recoveryPoint.Load(), l.owedFrom))
+	}
 	if c.cleaned <= end {
 		l.cleaned.Store(c.cleaned) // Otherwise what it speaks of was lost, and all is dirty.
 	}
@@ -194,7 +197,7 @@ func (l *Log) loadSegments(ctx context.Context, f *found, c checkpointed, clean 
 		if recovered && !last {
 			err = s.becomeInactive()
 		}
-		if err := errors.Join(err, s.sealIndexes()); err != nil {
+		if err := l.oweIndexes(s, errors.Join(err, s.sealIndexes())); err != nil {
 			return 0, err
 		}
 	}
@@ -340,7 +343,22 @@ func (l *Log) recoverSegment(ctx context.Context, s *segment, verifyFrom int64, 
 	if !last {
 		err = s.times.MaybeAppend(s.maxTimestamp())
 	}
-	return end, torn, gaps, errors.Join(err, s.offsets.Flush(), s.times.Flush(), s.txns.Flush())
+	return end, torn, gaps, l.oweIndexes(s, errors.Join(err, s.offsets.Flush(), s.times.Flush(), s.txns.Flush()))
+}
+
+// oweIndexes lets a segment go on whose index entries a full disk doesn't take: they wait in memory for the
+// next flush, which goes back to the segment since the recovery point will not lie beyond it. Other errors are
+// returned. Requires: l not shared.
+func (l *Log) oweIndexes(s *segment, err error) error {
+	if !vfs.NoRoom(err) {
+		return err
+	}
+	if !l.indexesOwed.Swap(true) {
+		l.owedFrom = s.baseOffset
+	}
+	l.owedFrom = min(l.owedFrom, s.baseOffset)
+	_ = l.dir.ranOut(err) // It was logged.
+	return nil
 }
 
 // checkBatch says what is wrong with a batch that a recovery meets, as errTornBatch.

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/ottla/ottla/internal/vfs"
 	"github.com/ottla/ottla/log/clean"
 )
 
@@ -85,7 +86,11 @@ func (m *Manager) loadDir(ctx context.Context, d *dir) error {
 	if err := m.loadLogs(ctx, d, logs, marks); err != nil || marks[0] != nil {
 		return err
 	}
-	return m.checkpointRecoveryPoints(d) // From now on a missing one was lost.
+	// From now on a missing one was lost.
+	if err := m.checkpointRecoveryPoints(d); err != nil && !vfs.NoRoom(err) {
+		return err
+	}
+	return nil
 }
 
 // loadLogs loads logs with the offsets of the four checkpoints, several at a time.
@@ -134,12 +139,29 @@ func (m *Manager) loadOne(ctx context.Context, d *dir, l *Log, marks [4]map[topi
 		return -1
 	}
 	c := checkpointed{recoveryPoint: of(0), logStart: of(1), highWatermark: of(2), cleaned: of(3), lost: marks[0] == nil}
-	if err := l.load(ctx, c, d.clean); err != nil {
+	err := l.load(ctx, c, d.clean)
+	if vfs.NoRoom(err) {
+		return m.setAsideFull(l, err)
+	}
+	if err != nil {
 		return fmt.Errorf("load %s: %w", l.path, err)
 	}
 	m.logsMu.Lock()
 	defer m.logsMu.Unlock()
 	m.logs[l.tp] = l
+	return nil
+}
+
+// setAsideFull leaves a log alone that can't be loaded without room on the device; the next start tries again.
+func (m *Manager) setAsideFull(l *Log, cause error) error {
+	if l.segments.Load() != nil {
+		l.close()
+	}
+	m.logger.Error("setting a partition aside: there is no room to recover it; free some and start again",
+		"dir", l.path, "error", cause)
+	m.logsMu.Lock()
+	defer m.logsMu.Unlock()
+	m.broken[l.tp] = l.dir.ranOut(cause)
 	return nil
 }
 

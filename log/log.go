@@ -48,6 +48,11 @@ type Log struct {
 	// cleaned is the offset up to which the log was compacted, clean.NoCheckpoint if it never was. Written
 	// with mu held.
 	cleaned atomic.Int64
+	// indexesOwed says that the last flush had no room for index entries, which wait in memory. Written with
+	// flushing held.
+	indexesOwed atomic.Bool
+	// owedFrom is the first segment whose index entries loading had no room for. Not used once l is shared.
+	owedFrom int64
 	// lastFlush is the unix time in ms of the last flush.
 	lastFlush atomic.Int64
 
@@ -75,6 +80,8 @@ type Log struct {
 	unsynced  []int64
 	// namesUnsynced says that a new file's name isn't durable yet.
 	namesUnsynced bool
+	// epochsOwed says that the checkpoint of leader epochs is older than the cache.
+	epochsOwed bool
 	// truncations counts truncations, so that a compaction notices that its segments were cut.
 	truncations int
 	// jitter is subtracted from the active segment's age limit.

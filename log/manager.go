@@ -48,6 +48,10 @@ type ManagerConfig struct {
 	ProducerIDExpirationCheckInterval time.Duration
 	// Cleaner is how logs are compacted; SetCleaner changes it.
 	Cleaner CleanerConfig
+	// MinFreeBytes is log.dir.min.free.bytes: below so much free space on the device of a log directory
+	// records of clients are refused, below a quarter of it all records. AutoMinFree derives it from the
+	// device's size, zero refuses nothing; SetMinFreeBytes changes it.
+	MinFreeBytes int64
 	// NewUUID makes the directory ids.
 	NewUUID func() [16]byte
 	// Jitter returns a number in [0, n) for segment.jitter.ms; no jitter if nil.
@@ -76,6 +80,8 @@ type Manager struct {
 	brokerEpoch atomic.Int64
 	// expiration is producer.id.expiration.ms in force, as a time.Duration.
 	expiration atomic.Int64
+	// minFree is log.dir.min.free.bytes in force.
+	minFree atomic.Int64
 	// metaMu guards the meta fields of the dirs.
 	metaMu sync.Mutex
 	// calls are the running OnDirFailure calls.
@@ -104,6 +110,7 @@ func Open(ctx context.Context, fs vfs.FS, clk clock.Clock, logger *slog.Logger, 
 	}
 	m.brokerEpoch.Store(noBrokerEpoch)
 	m.expiration.Store(int64(cfg.ProducerIDExpiration))
+	m.minFree.Store(cfg.MinFreeBytes)
 	if err := m.openDirs(); err != nil {
 		m.closeDirs()
 		m.calls.Wait()

@@ -1,15 +1,19 @@
 package commitlog
 
 import (
+	"errors"
+	"fmt"
 	"slices"
+	"syscall"
 
 	"github.com/ottla/ottla/internal/kerror"
+	"github.com/ottla/ottla/internal/vfs"
 	"github.com/twmb/franz-go/pkg/kerr"
 )
 
 // DeleteRecords moves logStartOffset up to offset, durably, and returns where it is (KIP-107). -1
 // stands for the high watermark; beyond it is OFFSET_OUT_OF_RANGE. Segments that lie below are
-// removed by the next check of retention.
+// removed by the next check of retention, or at once where free space is short.
 func (l *Log) DeleteRecords(offset int64) (logStartOffset int64, err error) {
 	if err := l.usable(); err != nil {
 		return -1, err
@@ -30,21 +34,30 @@ func (l *Log) DeleteRecords(offset int64) (logStartOffset int64, err error) {
 	if err := l.advanceStart(offset); err != nil {
 		return -1, err
 	}
+	if l.dir.cramped() {
+		if _, err := l.deleteBelowStart(); err != nil {
+			return -1, err
+		}
+	}
 	return l.logStartOffset.Load(), nil
 }
 
 // advanceStart moves logStartOffset up and makes that durable. Requires: l.mu held, and offset is at
 // most the high watermark.
 func (l *Log) advanceStart(offset int64) error {
-	if offset <= l.logStartOffset.Load() {
+	was := l.logStartOffset.Load()
+	if offset <= was {
 		return nil
 	}
 	l.logStartOffset.Store(offset)
 	// Durable before any segment goes: a crash may undo the removal of some segments and not of
 	// others, and what comes back must lie below the start.
-	if err := l.host.checkpointLogStarts(l.dir); err != nil {
-		l.dir.fail(err)
-		return storageError(err)
+	err := l.host.checkpointLogStarts(l.dir)
+	if vfs.NoRoom(err) {
+		err = l.advanceByRemoval(was, offset)
+	}
+	if err != nil {
+		return l.dir.trouble(err)
 	}
 	if err := l.changeEpochs(func(c *epochCache) bool { return c.TruncateFromStart(offset) }); err != nil {
 		l.dir.fail(err)
@@ -53,6 +66,30 @@ func (l *Log) advanceStart(offset int64) error {
 	l.producers.OnLogStartOffset(offset)
 	l.publishUnstable()
 	return nil
+}
+
+// advanceByRemoval ends what advanceStart began where there is no room for the checkpoint: segments below
+// offset go one by one, oldest first and each durably, so that a crash leaves no hole and the first one that
+// is left tells the start; until the checkpoint fits. If it never does, as no segment lies wholly below, the
+// start is that of the first segment left. Requires: l.mu held, and offset is at most the high watermark.
+func (l *Log) advanceByRemoval(was, offset int64) error {
+	err := error(syscall.ENOSPC)
+	segs := *l.segments.Load()
+	for ; vfs.NoRoom(err) && len(segs) > 1 && segs[1].baseOffset <= offset; segs = segs[1:] {
+		was = max(was, segs[1].baseOffset)
+		l.setSegments(slices.Clone(segs[1:]))
+		l.awaitReaders()
+		if err := l.removeSegments(segs[:1], false); err != nil {
+			l.dir.fail(err)
+			return storageError(err)
+		}
+		err = l.host.checkpointLogStarts(l.dir)
+	}
+	if vfs.NoRoom(err) {
+		l.logStartOffset.Store(was)
+		return l.dir.ranOut(fmt.Errorf("checkpoint the start of %s: %w", l.tp, err))
+	}
+	return err
 }
 
 // deleteOldSegments removes what retention no longer wants, oldest first and nothing beyond the high
@@ -67,10 +104,7 @@ func (l *Log) deleteOldSegments() (int, error) {
 	if l.usable() != nil {
 		return 0, nil
 	}
-	start := l.logStartOffset.Load()
-	n, err := l.deleteWhile("log start offset", func(_, next *segment) bool {
-		return next != nil && next.baseOffset <= start
-	})
+	n, err := l.deleteBelowStart()
 	if err != nil || !cfg.Delete {
 		return n, err
 	}
@@ -96,6 +130,14 @@ func (l *Log) deleteOldSegments() (int, error) {
 		}
 	}
 	return n, nil
+}
+
+// deleteBelowStart removes the segments that lie below the log's start. Requires: l.mu held.
+func (l *Log) deleteBelowStart() (int, error) {
+	start := l.logStartOffset.Load()
+	return l.deleteWhile("log start offset", func(_, next *segment) bool {
+		return next != nil && next.baseOffset <= start
+	})
 }
 
 // ageTimestamp is the time (ms) from which a segment's age is counted: its largest timestamp, or
@@ -137,7 +179,11 @@ func (l *Log) deleteWhile(reason string, old func(s, next *segment) bool) (int, 
 		return 0, nil
 	}
 	if n == len(segs) {
-		if _, err := l.roll(l.logEndOffset.Load()); err != nil {
+		_, err := l.roll(l.logEndOffset.Load())
+		switch {
+		case errors.Is(err, ErrNoRoom) && n > 1:
+			n-- // The active segment waits until there is room for another one.
+		case err != nil:
 			return 0, err
 		}
 		segs = *l.segments.Load()
@@ -145,14 +191,27 @@ func (l *Log) deleteWhile(reason string, old func(s, next *segment) bool) (int, 
 	if err := l.advanceStart(segs[n].baseOffset); err != nil {
 		return 0, err
 	}
+	gone := slices.Clone(segs[:n])
+	gone = slices.DeleteFunc(gone, func(s *segment) bool { return s.removed.Load() }) // By advanceStart.
 	l.setSegments(slices.Clone(segs[n:]))
-	if err := l.removeSegments(segs[:n], true); err != nil {
+	later := !l.dir.cramped()
+	if !later {
+		l.awaitReaders()
+	}
+	if err := l.removeSegments(gone, later); err != nil {
 		l.dir.fail(err)
 		return 0, storageError(err)
 	}
 	l.logger.Info("deleted old log segments", "partition", l.tp.String(), "reason", reason,
 		"segments", n, "logStartOffset", l.logStartOffset.Load())
 	return n, nil
+}
+
+// awaitReaders returns once no reader is still looking for the files of segments that are out of service;
+// those that found one hold it open. Requires: l.mu held.
+func (l *Log) awaitReaders() {
+	l.reading.Lock()
+	l.reading.Unlock() //nolint:staticcheck // An empty section is the point.
 }
 
 // expireProducers forgets producers that were silent for producer.id.expiration.ms.

@@ -1,6 +1,7 @@
 package commitlog
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -70,13 +71,14 @@ func (l *Log) roll(baseOffset int64) (bool, error) {
 		return false, nil
 	}
 	if err := l.rollFiles(old, baseOffset); err != nil {
-		l.dir.fail(err)
-		return false, storageError(err)
+		return false, l.dir.trouble(err)
 	}
 	l.logger.Info("rolled a new log segment", "partition", l.tp.String(), "baseOffset", baseOffset)
 	return true, nil
 }
 
+// rollFiles makes the files of a new segment. Without room for them the old one stays the active one.
+// Requires: l.mu held.
 func (l *Log) rollFiles(old *segment, baseOffset int64) error {
 	if l.namesUnsynced {
 		// At most one name may be at risk: a crash mustn't lose a segment and keep its successor.
@@ -84,16 +86,18 @@ func (l *Log) rollFiles(old *segment, baseOffset int64) error {
 			return fmt.Errorf("sync %s: %w", l.path, err)
 		}
 	}
-	if err := old.becomeInactive(); err != nil {
+	if err := l.trim(old); err != nil {
 		return err
 	}
 	l.producers.SetMapEndOffset(baseOffset)
-	if err := l.takeSnapshot(); err != nil {
-		return err
-	}
 	cfg := l.settings.Load()
-	seg, err := createSegment(l.segmentOptions(&cfg.Config), baseOffset, l.clk.Now())
+	err := l.takeSnapshot()
+	var seg *segment
+	if err == nil {
+		seg, err = l.createActive(&cfg.Config, baseOffset)
+	}
 	if err != nil {
+		l.producers.SetMapEndOffset(l.logEndOffset.Load())
 		return err
 	}
 	l.namesUnsynced = true
@@ -101,6 +105,41 @@ func (l *Log) rollFiles(old *segment, baseOffset int64) error {
 	l.setSegments(append(slices.Clone(*l.segments.Load()), seg))
 	l.tail.reset(seg, l.logEndOffset.Load())
 	return nil
+}
+
+// trim ends the appends to a segment. Room that was reserved behind its batches must not come back with a
+// crash once recovery begins beyond the segment. Requires: l.mu held.
+func (l *Log) trim(old *segment) error {
+	size, err := old.log.file.Size()
+	if err != nil {
+		return err
+	}
+	if err := old.becomeInactive(); err != nil || size == old.size.Load() {
+		return err
+	}
+	old.trimmed = true
+	if l.recoveryPoint.Load() < l.logEndOffset.Load() {
+		return nil // The next flush syncs it.
+	}
+	return old.flushLog()
+}
+
+// createActive makes an empty segment; without room for it nothing is left of it. Requires: l.mu held.
+func (l *Log) createActive(c *Config, baseOffset int64) (*segment, error) {
+	seg, err := createSegment(l.segmentOptions(c), baseOffset, l.clk.Now())
+	if err == nil || !vfs.NoRoom(err) {
+		return seg, err
+	}
+	// Durably: the old segment may grow beyond the name of a file that came back.
+	for _, suffix := range []string{logSuffix, indexSuffix, timeIndexSuffix, txnIndexSuffix} {
+		if rerr := removeIfThere(l.fs, path.Join(l.path, segmentName(baseOffset)+suffix)); rerr != nil {
+			return nil, errors.Join(err, rerr)
+		}
+	}
+	if serr := l.fs.SyncDir(l.path); serr != nil {
+		return nil, errors.Join(err, fmt.Errorf("sync %s: %w", l.path, serr))
+	}
+	return nil, err
 }
 
 // drawJitter chooses the next segment's jitter. Requires: l.mu held, or l not shared.
@@ -129,7 +168,11 @@ func (l *Log) takeSnapshot() error {
 	}
 	defer f.Close()
 	if _, err := f.WriteAt(l.producers.AppendSnapshot(nil), 0); err != nil {
-		return fmt.Errorf("write %s: %w", l.snapshotPath(offset), err)
+		err = fmt.Errorf("write %s: %w", l.snapshotPath(offset), err)
+		if vfs.NoRoom(err) {
+			err = errors.Join(err, l.fs.Remove(l.snapshotPath(offset)))
+		}
+		return err
 	}
 	l.snapshots = append(l.snapshots, offset)
 	l.unsynced = append(l.unsynced, offset)

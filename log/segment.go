@@ -37,8 +37,8 @@ func parseSegmentName(name, suffix string) (int64, bool) {
 	if !ok || len(digits) != 20 {
 		return 0, false
 	}
-	offset, err := strconv.ParseInt(digits, 10, 64)
-	return offset, err == nil && offset >= 0
+	offset, err := strconv.ParseUint(digits, 10, 63) // Takes no sign.
+	return int64(offset), err == nil
 }
 
 // segment is one piece of a log: a .log file and its indexes.
@@ -62,6 +62,8 @@ type segment struct {
 	created time.Time
 	// bytesSinceEntry is how many bytes follow the last index entry.
 	bytesSinceEntry int
+	// trimmed says that reserved room was cut off when the segment was rolled.
+	trimmed bool
 	// rollingTimestamp is the first batch's largest timestamp (ms), -1 while unknown: age is
 	// counted from it.
 	rollingTimestamp int64

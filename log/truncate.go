@@ -1,8 +1,11 @@
 package commitlog
 
 import (
+	"errors"
 	"fmt"
 	"slices"
+
+	"github.com/ottla/ottla/internal/vfs"
 )
 
 // TruncateTo removes everything from offset on, durably. A follower does it when its log diverges
@@ -17,7 +20,8 @@ func (l *Log) TruncateFullyAndStartAt(offset int64) error {
 }
 
 // truncation runs f alone: no append, flush, read or change of the high watermark beside it. If it
-// fails the files are in an unknown state, and the directory goes offline.
+// fails the files are in an unknown state, and the directory goes offline; but ErrNoRoom says that there was no
+// room for the checkpoint that comes before all else, and nothing was changed.
 func (l *Log) truncation(f func() error) error {
 	if err := l.usable(); err != nil {
 		return err
@@ -34,7 +38,9 @@ func (l *Log) truncation(f func() error) error {
 	l.reading.Lock()
 	defer l.reading.Unlock()
 	l.truncations++
-	if err := f(); err != nil {
+	if err := f(); errors.Is(err, ErrNoRoom) {
+		return err
+	} else if err != nil {
 		l.dir.fail(err)
 		return storageError(err)
 	}
@@ -51,7 +57,15 @@ func (l *Log) lowerRecoveryPoint(offset int64) error {
 		return nil
 	}
 	l.recoveryPoint.Store(offset)
-	return l.host.checkpointRecoveryPoints(l.dir)
+	return l.orNoRoom(l.host.checkpointRecoveryPoints(l.dir))
+}
+
+// orNoRoom turns want of room into ErrNoRoom.
+func (l *Log) orNoRoom(err error) error {
+	if vfs.NoRoom(err) {
+		return l.dir.ranOut(err)
+	}
+	return err
 }
 
 // lowerCleaned makes it durable that nothing from offset on is compacted: other records come there.
@@ -61,7 +75,7 @@ func (l *Log) lowerCleaned(offset int64) error {
 		return nil
 	}
 	l.cleaned.Store(offset)
-	return l.host.checkpointCleaned(l.dir)
+	return l.orNoRoom(l.host.checkpointCleaned(l.dir))
 }
 
 func (l *Log) truncateTo(offset int64) error {
@@ -90,7 +104,12 @@ func (l *Log) truncateTo(offset int64) error {
 	if err != nil {
 		return err
 	}
-	if err := segs[i].flush(); err != nil {
+	if err := segs[i].flushIndexes(); vfs.NoRoom(err) {
+		l.indexesOwed.Store(true) // The recovery point will lie in this segment.
+	} else if err != nil {
+		return err
+	}
+	if err := segs[i].flushLog(); err != nil {
 		return err
 	}
 	if err := l.changeEpochs(func(c *epochCache) bool { return c.TruncateFromEnd(end) }); err != nil {
@@ -129,9 +148,10 @@ func (l *Log) truncateFully(offset int64) error {
 	}
 	gone := slices.Clone(*l.segments.Load())
 	slices.Reverse(gone)
-	l.logStartOffset.Store(offset)
+	was := l.logStartOffset.Swap(offset)
 	// Before the segments go, as in advanceStart: whichever of them a crash brings back lies below.
-	if err := l.host.checkpointLogStarts(l.dir); err != nil {
+	if err := l.orNoRoom(l.host.checkpointLogStarts(l.dir)); err != nil {
+		l.logStartOffset.Store(was)
 		return err
 	}
 	if err := l.removeSegments(gone, false); err != nil {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kerr"
 
+	"github.com/ottla/ottla/internal/kerror"
 	commitlog "github.com/ottla/ottla/log"
 )
 
@@ -136,7 +137,7 @@ func (m *Manager) CancelProduce(plan *ProducePlan) bool { return plan.waiter.can
 // Append writes one record batch as the leader of leaderEpoch, for a coordinator, and returns the
 // offsets of its first and last record. It takes batch and may patch it. Errors:
 // NOT_LEADER_OR_FOLLOWER if the leader epoch has moved on, NOT_ENOUGH_REPLICAS if the ISR is too
-// small, and those of the log; after an error nothing of the batch is in the log.
+// small or the device is full, and those of the log; after an error nothing of the batch is in the log.
 func (p *Partition) Append(batch []byte, leaderEpoch int32) (first, last int64, err error) {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
@@ -150,6 +151,10 @@ func (p *Partition) Append(batch []byte, leaderEpoch int32) (first, last int64, 
 		return 0, 0, err
 	}
 	info, err := p.log.Append(batch, commitlog.AppendOptions{LeaderEpoch: leaderEpoch, Origin: commitlog.OriginCoordinator})
+	if errors.Is(err, commitlog.ErrNoRoom) {
+		// KAFKA_STORAGE_ERROR would tell the coordinator that its log is lost.
+		return 0, 0, kerror.Wrap(kerr.NotEnoughReplicas, errors.New(err.Error()))
+	}
 	if err != nil {
 		return 0, 0, err
 	}

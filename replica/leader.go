@@ -64,7 +64,7 @@ func (p *Partition) committable() int64 {
 	if p.view == nil {
 		return p.log.LogEndOffset()
 	}
-	return p.view.Committable(p.log.LogEndOffset(), p.host.now(), p.host.lagTimeMax(), p.eligible)
+	return p.view.Committable(p.log.LogEndOffset(), p.host.now(), p.host.lagTimeMax(), p.isEligible)
 }
 
 // eligible tells whether a broker may be in the ISR (KIP-841, KIP-903). A fetch that told no broker epoch
@@ -114,7 +114,7 @@ func (p *Partition) followerFetched(id int32, n isr.Fetch) error {
 		before = f.LogEndOffset
 	}
 	known := p.view.Fetched(id, n)
-	change := p.view.Expand(id, p.log.HighWatermark(), p.eligible)
+	change := p.view.Expand(id, p.log.HighWatermark(), p.isEligible)
 	p.positions.Unlock()
 	if !known {
 		return kerr.NotLeaderForPartition

@@ -24,6 +24,8 @@ type Partition struct {
 	nodeID  int32
 	// host is what the partition asks of its manager.
 	host host
+	// isEligible is eligible, kept so that it isn't allocated with each move of the high watermark.
+	isEligible isr.Eligible
 
 	// log is nil, and failure set, if the log can't be used. Fixed at creation.
 	log     *commitlog.Log
@@ -72,6 +74,7 @@ type state struct {
 
 func newPartition(h host, nodeID int32, topic string, id image.ID, index int32) *Partition {
 	p := &Partition{topic: topic, topicID: id, index: index, nodeID: nodeID, host: h}
+	p.isEligible = p.eligible
 	p.state = state{leader: image.NoLeader, leaderEpoch: -1, partitionEpoch: -1}
 	p.leading.Store(notLeading)
 	return p

@@ -27,7 +27,9 @@ type simulation struct {
 	// committed are the values below some broker's high watermark, by offset: they must never differ.
 	committed map[int64]string
 	// told is the largest high watermark that clients saw in a leader epoch.
-	told  map[int32]int64
+	told map[int32]int64
+	// known is each life's high watermark: without unclean elections nobody's goes back.
+	known map[int64]int64
 	count int
 	// failure is the first rule that was broken.
 	failure error
@@ -58,7 +60,7 @@ type simAppend struct {
 
 func newSimulation(t testing.TB, seed uint64) *simulation {
 	rng := rand.New(rand.NewPCG(seed, 7))
-	s := &simulation{rng: rng, committed: map[int64]string{}, told: map[int32]int64{}}
+	s := &simulation{rng: rng, committed: map[int64]string{}, told: map[int32]int64{}, known: map[int64]int64{}}
 	s.cluster = newCluster(t, 3, 1+int32(rng.IntN(2)), 1, 2, 3)
 	s.loseRequest = func() bool { return rng.IntN(8) == 0 }
 	s.loseAnswer = func() bool { return rng.IntN(8) == 0 }
@@ -220,6 +222,10 @@ func (s *simulation) check() {
 		if start > high || high > end {
 			s.broke("broker %d: start %d, high watermark %d, end %d", id, start, high, end)
 		}
+		if high < s.known[n.epoch] {
+			s.broke("broker %d: the high watermark went from %d to %d", id, s.known[n.epoch], high)
+		}
+		s.known[n.epoch] = high
 		if epoch := p.leading.Load(); epoch != notLeading {
 			if high < s.told[epoch] {
 				s.broke("broker %d: the high watermark of epoch %d went from %d to %d", id, epoch, s.told[epoch], high)

@@ -26,6 +26,9 @@ type dumpCommand struct {
 	ValueDecoder          string `aliases:"value-decoder-class" placeholder:"NAME" help:"Print values as text, hex, integer or long."`
 	OffsetsDecoder        bool   `help:"Decode the records of __consumer_offsets."`
 	TransactionLogDecoder bool   `help:"Decode the records of __transaction_state."`
+
+	ShareGroupStateDecoder bool `help:"Decode the records of __share_group_state."`
+	ClusterMetadataDecoder bool `help:"Decode the records of Kafka's __cluster_metadata and its snapshots."`
 }
 
 // Run dumps the files. Damage found in them is the error.
@@ -47,6 +50,10 @@ func (c *dumpCommand) Run() error {
 		o.Records = dump.Offsets
 	case c.TransactionLogDecoder:
 		o.Records = dump.Transactions
+	case c.ShareGroupStateDecoder:
+		o.Records = dump.ShareGroupState
+	case c.ClusterMetadataDecoder:
+		o.Records = dump.ClusterMetadata
 	}
 	o.PrintDataLog = o.PrintDataLog || o.Key != nil || o.Value != nil || o.Records != nil
 	return dump.Run(vfs.OS{}, os.Stdout, os.Stderr, o)

@@ -173,7 +173,14 @@ func load(c *cluster, o options) (histories []*history, finish func(), err error
 	var reader *consumer
 	finish = func() {
 		stopProducing()
+		// What isn't acknowledged long after the cluster is whole has no fate that could be waited for.
+		late := time.AfterFunc(2*time.Minute, func() {
+			for _, cl := range clients {
+				cl.Close()
+			}
+		})
 		producers.Wait()
+		late.Stop()
 		awaitRead(histories, time.Minute)
 		stopConsuming()
 		consumers.Wait()

@@ -5,6 +5,7 @@ import (
 	"flag"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"strconv"
 	"syscall"
 	"testing"
@@ -50,19 +51,24 @@ func endUnderLoad(t *testing.T, end func(*node)) {
 			stop()
 		}
 	}()
+	// From the start of the process to the answer of a coordinator, which has read its partition: all logs are recovered by then.
+	var recoveries []time.Duration
 	for round := range *rounds {
 		// The moment is to be random; nothing has to have happened by then.
 		<-time.After(time.Duration(100+r.IntN(700)) * time.Millisecond)
 		acked := c.acked.Load()
 		end(n)
 		took := n.restart()
+		answered := time.Now()
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 		offset, err := c.committed(ctx)
 		cancel()
 		if tried := c.tried.Load(); err != nil || offset < acked || offset > tried {
 			t.Errorf("round %d: offset %d is committed (%v), want %d to %d", round, offset, err, acked, tried)
 		}
-		t.Logf("round %d: restarted in %s; %d and %d records acknowledged, offset %d committed", round, took.Round(time.Millisecond),
+		took += time.Since(answered)
+		recoveries = append(recoveries, took)
+		t.Logf("round %d: recovered in %s; %d and %d records acknowledged, offset %d committed", round, took.Round(time.Millisecond),
 			loaders[0].total(), loaders[1].total(), offset)
 		for _, l := range loaders {
 			if err := l.failed(); err != nil {
@@ -72,6 +78,9 @@ func endUnderLoad(t *testing.T, end func(*node)) {
 	}
 	stop()
 	stopped = true
+	slices.Sort(recoveries)
+	t.Logf("%d recoveries: median %s, longest %s", len(recoveries), recoveries[len(recoveries)/2].Round(time.Millisecond),
+		recoveries[len(recoveries)-1].Round(time.Millisecond))
 	for _, l := range loaders {
 		if err := l.failed(); err != nil {
 			t.Fatal(err)

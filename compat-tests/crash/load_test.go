@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -141,6 +142,10 @@ func (c *committer) committed(ctx context.Context) (int64, error) {
 	req.Topics = []kmsg.OffsetFetchRequestTopic{{Topic: c.topic, Partitions: []int32{0}}}
 	req.Groups = append(req.Groups, group)
 	resp, err := req.RequestWith(ctx, c.client)
+	for errors.Is(err, io.EOF) && ctx.Err() == nil {
+		// The client has just found out that one of its connections was to the broker that was ended.
+		resp, err = req.RequestWith(ctx, c.client)
+	}
 	if err != nil {
 		return 0, err
 	}

@@ -165,17 +165,13 @@ func (f *featureUpdater) notSupported(name string, level int16) string {
 			return why
 		}
 	}
-	for _, id := range f.env.voterIDs() {
-		isRegistered := slices.ContainsFunc(m.Controllers(), func(c *image.Controller) bool { return c.ID == id })
-		if id != f.env.NodeID && !isRegistered {
-			return "controller " + strconv.Itoa(int(id)) + " has not registered, and may not support this feature"
+	for _, v := range f.env.Quorum.Voters {
+		if v.ID != f.env.NodeID && m.Controller(v.ID) == nil {
+			return "controller " + strconv.Itoa(int(v.ID)) + " has not registered, and may not support this feature"
 		}
 	}
 	return ""
 }
-
-// voterIDs are the nodes of the quorum's voters.
-func (env *Env) voterIDs() []int32 { return []int32{env.Quorum.LeaderID} }
 
 func outside(who string, r image.FeatureRange, level int16) string {
 	switch {

@@ -49,9 +49,9 @@ func TestFenceManyPartitions(t *testing.T) {
 	now := time.Unix(1000, 0)
 	live := NewLiveness(m, settings, now)
 	for id := int32(2); id <= 6; id++ {
-		live.Note(id, m.Broker(id).Epoch, now.Add(time.Minute))
+		live.Note(id, m.Broker(id).Epoch, now.Add(10*time.Second))
 	}
-	env := &Env{Image: m, NodeID: 1, Now: now.Add(time.Minute), Settings: settings}
+	env := &Env{Image: m, NodeID: 1, Now: now.Add(10 * time.Second), Settings: settings}
 	d := Tick(env, live)
 	if len(d.Records) != n+1 || !d.Divisible {
 		t.Fatalf("%d records, divisible %t", len(d.Records), d.Divisible)

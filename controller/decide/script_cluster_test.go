@@ -129,8 +129,8 @@ func (s *script) cmdHeartbeat(_ *datadriven.TestData, in [][]string) {
 	}
 }
 
-// cmdWait lets time pass, as long as the argument says, and shows what is due meanwhile, with the second
-// at which it was.
+// cmdWait lets time pass, as long as the argument says, and shows what is due meanwhile, with the time at which
+// it was; with the argument asleep the controller looks at the end only.
 func (s *script) cmdWait(d *datadriven.TestData, _ [][]string) {
 	var text string
 	d.ScanArgs(s.t, "for", &text)
@@ -139,6 +139,9 @@ func (s *script) cmdWait(d *datadriven.TestData, _ [][]string) {
 		s.t.Fatal(err)
 	}
 	start, end := s.now, s.now.Add(wait)
+	if d.HasArg("asleep") {
+		s.now = end
+	}
 	for range 1000 {
 		due := NextDue(s.env(), s.live)
 		if due.After(end) {
@@ -159,6 +162,21 @@ func (s *script) cmdWait(d *datadriven.TestData, _ [][]string) {
 // cmdTakeover is another controller taking over, which has not heard of any broker.
 func (s *script) cmdTakeover(*datadriven.TestData, [][]string) {
 	s.live = NewLiveness(s.image, s.settings, s.now)
+}
+
+// cmdDisconnect ends the connections of brokers: id.
+func (s *script) cmdDisconnect(_ *datadriven.TestData, in [][]string) {
+	for _, words := range in {
+		id := int32(s.number(words[0], 0))
+		s.live.Disconnected(id, s.image.Broker(id).Epoch, s.now)
+	}
+}
+
+// cmdSuspect takes brokers for gone, as a new controller does with the former one's: id.
+func (s *script) cmdSuspect(_ *datadriven.TestData, in [][]string) {
+	for _, words := range in {
+		s.live.Suspect(int32(s.number(words[0], 0)), s.now)
+	}
 }
 
 // cmdControllers registers controllers: id [feature=max].
@@ -280,7 +298,7 @@ func (s *script) cmdAlterPartition(d *datadriven.TestData, in [][]string) {
 	})
 }
 
-// cmdUpdateFeatures: feature level type; arguments validate, v=version. Each line is one feature of one request.
+// cmdUpdateFeatures: feature level type; arguments validate, v=version, voter=id of one beside this node. Each line is one feature of one request.
 func (s *script) cmdUpdateFeatures(d *datadriven.TestData, in [][]string) {
 	req := kmsg.NewPtrUpdateFeaturesRequest()
 	req.Version, req.ValidateOnly = 2, d.HasArg("validate")
@@ -288,6 +306,11 @@ func (s *script) cmdUpdateFeatures(d *datadriven.TestData, in [][]string) {
 		v := 0
 		d.ScanArgs(s.t, "v", &v)
 		req.Version = int16(v)
+	}
+	if d.HasArg("voter") {
+		id := 0
+		d.ScanArgs(s.t, "voter", &id)
+		s.voters = []QuorumReplica{{ID: int32(id)}}
 	}
 	for _, words := range in {
 		u := kmsg.NewUpdateFeaturesRequestFeatureUpdate()

@@ -48,6 +48,7 @@ type script struct {
 	image    *image.Image
 	rng      *rand.Rand
 	live     *Liveness
+	voters   []QuorumReplica // beside this node
 	now      time.Time
 	ids      map[image.ID]int
 	byAlias  []image.ID
@@ -91,7 +92,7 @@ func (s *script) commands() map[string]func(*datadriven.TestData, [][]string) {
 		"create-topics": s.cmdCreateTopics, "delete-topics": s.cmdDeleteTopics, "create-partitions": s.cmdCreatePartitions,
 		"alter": s.cmdAlter, "replace": s.cmdReplace, "elect": s.cmdElect, "reassign": s.cmdReassign, "list-reassignments": s.cmdListReassignments,
 		"register": s.cmdRegister, "heartbeat": s.cmdHeartbeat, "unregister": s.cmdUnregister, "producer-ids": s.cmdProducerIDs, "quorum": s.cmdQuorum,
-		"alter-partition": s.cmdAlterPartition, "update-features": s.cmdUpdateFeatures, "wait": s.cmdWait, "takeover": s.cmdTakeover,
+		"alter-partition": s.cmdAlterPartition, "update-features": s.cmdUpdateFeatures, "wait": s.cmdWait, "takeover": s.cmdTakeover, "disconnect": s.cmdDisconnect, "suspect": s.cmdSuspect,
 		"controllers": s.cmdControllers, "partitions": s.cmdPartitions,
 	}
 }
@@ -110,7 +111,7 @@ func (s *script) decide(req kmsg.Request, show func(kmsg.Response)) {
 func (s *script) env() *Env {
 	return &Env{
 		Image: s.image, NodeID: testNode, Now: s.now, Rand: s.rng, Settings: s.settings, Live: s.live, Incarnation: image.ID{200},
-		Quorum: Quorum{LeaderID: testNode, LeaderEpoch: 3, HighWatermark: s.image.Offset() + 1, Voters: []QuorumReplica{{ID: testNode}}},
+		Quorum: Quorum{LeaderID: testNode, LeaderEpoch: 3, HighWatermark: s.image.Offset() + 1, Voters: append([]QuorumReplica{{ID: testNode}}, s.voters...)},
 	}
 }
 

@@ -13,6 +13,7 @@ const maxChangesPerTick = 1000
 // response.
 func Tick(env *Env, live *Liveness) Decision {
 	env.Live = live
+	live.catchUp(env.Image, env.Now)
 	if b := live.expired(env.Image, env.Now); b != nil {
 		live.endSession(b.ID, b.Epoch)
 		return Decision{Records: fence(env, b), Divisible: true}

@@ -11,9 +11,11 @@ func effectiveBrokerKeys() []string {
 	return []string{
 		"advertised.listeners",
 		"auto.create.topics.enable",
+		"auto.leader.rebalance.enable",
 		"broker.heartbeat.interval.ms",
 		"broker.id",
 		"broker.rack",
+		"broker.session.timeout.ms",
 		"compression.gzip.level",
 		"compression.lz4.level",
 		"compression.type",
@@ -35,6 +37,7 @@ func effectiveBrokerKeys() []string {
 		"group.max.size",
 		"group.min.session.timeout.ms",
 		"inter.broker.listener.name",
+		"leader.imbalance.check.interval.seconds",
 		"listener.security.protocol.map",
 		"listeners",
 		"log.cleaner.backoff.ms",
@@ -50,6 +53,7 @@ func effectiveBrokerKeys() []string {
 		"log.cleaner.threads",
 		"log.cleanup.policy",
 		"log.dir",
+		"log.dir.min.free.bytes",
 		"log.dirs",
 		"log.flush.interval.messages",
 		"log.flush.interval.ms",
@@ -115,6 +119,8 @@ func effectiveBrokerKeys() []string {
 		"socket.receive.buffer.bytes",
 		"socket.request.max.bytes",
 		"socket.send.buffer.bytes",
+		"unclean.leader.election.enable",
+		"unclean.leader.election.interval.ms",
 	}
 }
 
@@ -150,6 +156,7 @@ func effectiveTopicKeys() []string {
 		"segment.index.bytes",
 		"segment.jitter.ms",
 		"segment.ms",
+		"unclean.leader.election.enable",
 	}
 }
 

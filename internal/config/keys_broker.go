@@ -2,7 +2,7 @@ package config
 
 // brokerKeyTable is the keys of AbstractKafkaConfig in Kafka 4.4.0, by name.
 func brokerKeyTable() []Key {
-	return buildKeys([]keyRow{
+	return buildKeys(withOwn([]keyRow{
 		{"add.partitions.to.txn.retry.backoff.max.ms", TypeInt, "100", atLeast(0), High, ReadOnly, 0},
 		{"add.partitions.to.txn.retry.backoff.ms", TypeInt, "20", atLeast(1), High, ReadOnly, 0},
 		{"advertised.listeners", TypeList, "", listOf{notEmpty: true, nullable: true}, High, ReadOnly, nullDefault},
@@ -382,5 +382,5 @@ func brokerKeyTable() []Key {
 		{"unclean.leader.election.interval.ms", TypeLong, "300000", atLeast(1), Medium, ReadOnly, internal},
 		{"unstable.api.versions.enable", TypeBoolean, "false", nil, High, ReadOnly, internal},
 		{"unstable.feature.versions.enable", TypeBoolean, "false", nil, High, ReadOnly, internal},
-	})
+	}))
 }

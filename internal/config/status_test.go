@@ -42,6 +42,10 @@ func TestEffectiveKeysAreDocumented(t *testing.T) {
 	for _, name := range restartKeys() {
 		b.WriteString("- `" + name + "`\n")
 	}
+	b.WriteString("\n## Broker, Ottla's own\n\nKafka doesn't have these. DescribeConfigs lists them only where they are set; see [disk-full.md](disk-full.md).\n\n")
+	for _, k := range ownBrokerKeys() {
+		b.WriteString("- `" + k.name + "` (" + k.typ.String() + ", default " + k.def + ", " + k.mode.String() + ")\n")
+	}
 	path := filepath.Join("..", "..", "docs", "config-status.md")
 	if *rewrite {
 		if err := os.WriteFile(path, []byte(b.String()), 0o644); err != nil {

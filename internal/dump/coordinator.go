@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"github.com/ottla/ottla/internal/record/offsets"
+	"github.com/ottla/ottla/internal/record/share"
 	"github.com/ottla/ottla/internal/record/transactions"
 	"github.com/ottla/ottla/log/batch"
 )
@@ -26,6 +27,20 @@ func Transactions(rec *batch.Record) (Contents, error) {
 		k, err := transactions.ReadKey(key)
 		return jsonRecord{k, recordType(k)}, unknownType[*transactions.TypeError](err)
 	}, transactionValue)
+}
+
+// ShareGroupState renders the records of __share_group_state as JSON.
+func ShareGroupState(rec *batch.Record) (Contents, error) {
+	return coordinatorRecord(rec, func(key []byte) (jsonRecord, error) {
+		k, err := share.ReadKey(key)
+		return jsonRecord{k, recordType(k)}, unknownType[*share.TypeError](err)
+	}, func(dst []byte, recordType int16, src []byte) ([]byte, error) {
+		v, version, err := share.ReadValue(recordType, src)
+		if err != nil {
+			return nil, err
+		}
+		return framed(dst, v, version), nil
+	})
 }
 
 // jsonRecord is a key with its type.

@@ -11,6 +11,8 @@
 //     its exit code;
 //   - nothing is created or written: the stock tool makes an index file that isn't there;
 //   - the first record of a segment that doesn't begin at offset 0 isn't told to follow offset -1;
+//   - control records of Kafka's metadata log are read in the version that they name, the stock tool fails on
+//     any but 0;
 //   - binary values can be shown in hex.
 //
 // Everything is read through vfs. Memory is bounded by the largest batch of a segment and by the

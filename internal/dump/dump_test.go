@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/ottla/ottla/internal/vfs"
+	"github.com/ottla/ottla/log/batch"
 )
 
 // load puts a file of the repository into a file system in memory.
@@ -92,9 +93,11 @@ func TestStockBatches(t *testing.T) {
 	expect(t, "testdata/stock/batches.txt", out.Bytes())
 }
 
-// TestStockCoordinators: records of the coordinators' topics, as the stock tool decodes them.
+// TestStockCoordinators: records of the coordinators' topics and of the metadata log, as the stock tool decodes them.
 func TestStockCoordinators(t *testing.T) {
-	for name, decoder := range map[string]RecordDecoder{"offsets": Offsets, "transactions": Transactions} {
+	for name, decoder := range map[string]RecordDecoder{
+		"offsets": Offsets, "transactions": Transactions, "share": ShareGroupState, "metadata": ClusterMetadata,
+	} {
 		var out, remarks bytes.Buffer
 		fs := vfs.NewMem()
 		const file = "00000000000000000000.log"
@@ -103,6 +106,31 @@ func TestStockCoordinators(t *testing.T) {
 			t.Error(name, err)
 		}
 		expect(t, "testdata/stock/"+name+".txt", out.Bytes())
+	}
+}
+
+// TestUnreadableMetadata: a metadata record that can't be decoded is told of in its place, and doesn't end the dump.
+func TestUnreadableMetadata(t *testing.T) {
+	b := batch.NewCodecs().NewBuilder(nil, batch.DefaultOptions())
+	values := [][]byte{{1, 99, 0}, {1, 2, 77}, {1, 2, 0, 9}, {2, 2, 0, 9}, {}, nil, {1, 20, 0, 0, 5}}
+	for _, v := range values {
+		b.Append(1, nil, v)
+	}
+	raw, err := b.Build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	fs := vfs.NewMem()
+	const file = "00000000000000000000.log"
+	write(t, fs, file, raw)
+	var out, remarks bytes.Buffer
+	if err := Run(fs, &out, &remarks, Options{Files: []string{file}, PrintDataLog: true, Records: ClusterMetadata}); err != nil {
+		t.Error(err)
+	}
+	for i := range values {
+		if want := fmt.Sprintf(" headerKeys: [] payload: Error at %d, skipping. ", i); !strings.Contains(out.String(), want) {
+			t.Errorf("%q is missing in\n%s", want, &out)
+		}
 	}
 }
 
@@ -205,7 +233,7 @@ func FuzzDump(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Add(segment, []byte("0\n1\na 0 5\n"), uint8(0))
-	for _, name := range []string{"offsets", "transactions"} {
+	for _, name := range []string{"offsets", "transactions", "share", "metadata"} {
 		b, err := os.ReadFile("testdata/" + name + ".log")
 		if err != nil {
 			f.Fatal(err)
@@ -227,6 +255,10 @@ func FuzzDump(f *testing.F) {
 			o.Records = Offsets
 		case options&16 != 0:
 			o.Records = Transactions
+		case options&64 != 0:
+			o.Records = ShareGroupState
+		case options&128 != 0:
+			o.Records = ClusterMetadata
 		case options&32 != 0:
 			o.Key, o.Value = Integer, Long
 		}

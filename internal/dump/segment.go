@@ -7,6 +7,7 @@ import (
 	"path"
 	"strconv"
 
+	"github.com/ottla/ottla/internal/record/raftcontrol"
 	"github.com/ottla/ottla/log/batch"
 )
 
@@ -169,10 +170,13 @@ func (d *dumper) records(b *batch.Batch, valid bool, offsets *follower) error {
 	return r.Err()
 }
 
-// controlNames are the types of control records; those from 2 on are of Kafka's metadata log.
-var controlNames = map[batch.ControlType]string{
-	batch.ControlAbort: "ABORT", batch.ControlCommit: "COMMIT", 2: "LEADER_CHANGE", 3: "SNAPSHOT_HEADER",
-	4: "SNAPSHOT_FOOTER", 5: "KRAFT_VERSION", 6: "KRAFT_VOTERS",
+// controlLabels come before the control records of Kafka's metadata log and its snapshots.
+var controlLabels = map[batch.ControlType]string{
+	batch.ControlType(raftcontrol.LeaderChangeMessageType):  "LeaderChange:",
+	batch.ControlType(raftcontrol.SnapshotHeaderRecordType): "SnapshotHeader",
+	batch.ControlType(raftcontrol.SnapshotFooterRecordType): "SnapshotFooter",
+	batch.ControlType(raftcontrol.KRaftVersionRecordType):   "KRaftVersion",
+	batch.ControlType(raftcontrol.VotersRecordType):         "KRaftVoters",
 }
 
 // control prints what a control record says.
@@ -181,13 +185,20 @@ func (d *dumper) control(rec *batch.Record) error {
 	if err != nil {
 		return err
 	}
-	name, ok := controlNames[t]
-	if !ok {
-		name = "UNKNOWN"
+	if label, ok := controlLabels[t]; ok {
+		r, version, err := raftcontrol.Read(int16(t), rec.Value)
+		if err == nil {
+			d.printf(" %s %s", label, r.AppendJSON(nil, version))
+		}
+		return err
 	}
 	if t != batch.ControlAbort && t != batch.ControlCommit {
-		d.printf(" controlType: %s(%d)", name, t)
+		d.printf(" controlType: UNKNOWN(%d)", t)
 		return nil
+	}
+	name := "ABORT"
+	if t == batch.ControlCommit {
+		name = "COMMIT"
 	}
 	m, err := batch.ParseEndTxnMarker(rec.Key, rec.Value)
 	if err != nil {

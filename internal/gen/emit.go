@@ -40,9 +40,9 @@ func generate(pkg string, all []*message) (map[string][]byte, error) {
 	files := map[string]string{
 		"codec_gen.go":    header + fmt.Sprintf(codecSource, pkg),
 		"registry_gen.go": registry(pkg, all),
+		"json_gen.go":     jsonFile(pkg, all),
 	}
 	if all[0].Type != "metadata" {
-		files["json_gen.go"] = jsonFile(pkg, all)
 		files["frame_gen.go"] = frameFile(pkg)
 	}
 	for _, m := range all {
@@ -287,6 +287,14 @@ func registry(pkg string, all []*message) string {
 			fmt.Fprintf(&b, "// %s returns a new %s of a type, nil for an unknown one.\n", kind.fn, kind.what)
 			fmt.Fprintf(&b, "func %s(recordType int16) %s {\nswitch recordType {\n%s}\nreturn nil\n}\n\n", kind.fn, kind.iface, cases.String())
 		}
+	}
+	if all[0].Type == "metadata" {
+		fmt.Fprintf(&b, "// TypeName is the name that Kafka's tools give a record type, \"\" for an unknown one.\n")
+		fmt.Fprintf(&b, "func TypeName(recordType int16) string {\nswitch recordType {\n")
+		for _, m := range all {
+			fmt.Fprintf(&b, "case %sType:\nreturn %q\n", m.Name, strings.ToUpper(snakeName(m.Name)))
+		}
+		fmt.Fprintf(&b, "}\nreturn \"\"\n}\n")
 	}
 	return b.String()
 }

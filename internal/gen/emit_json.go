@@ -11,12 +11,44 @@ const jsonSource = `package %s
 
 import (
 	"encoding/base64"
+	"math"
 	"strconv"
+	"strings"
 	"unicode/utf8"
 )
 
 func appendJSONInt[T int8 | int16 | uint16 | int32 | int64](dst []byte, i T) []byte {
 	return strconv.AppendInt(dst, int64(i), 10)
+}
+
+func appendJSONBool(dst []byte, b bool) []byte { return strconv.AppendBool(dst, b) }
+
+// appendJSONDouble writes a number as Java does.
+func appendJSONDouble(dst []byte, f float64) []byte {
+	if a := math.Abs(f); a == 0 || a >= 1e-3 && a < 1e7 {
+		text := strconv.FormatFloat(f, 'f', -1, 64)
+		if !strings.Contains(text, ".") {
+			text += ".0"
+		}
+		return append(dst, text...)
+	}
+	mantissa, exponent, ok := strings.Cut(strconv.FormatFloat(f, 'E', -1, 64), "E")
+	if !ok {
+		return append(dst, mantissa...) // No number, or not a finite one.
+	}
+	if !strings.Contains(mantissa, ".") {
+		mantissa += ".0"
+	}
+	e, _ := strconv.Atoi(exponent)
+	return strconv.AppendInt(append(append(dst, mantissa...), 'E'), int64(e), 10)
+}
+
+// appendJSONComma parts a field from one before it.
+func appendJSONComma(dst []byte) []byte {
+	if dst[len(dst)-1] == '{' {
+		return dst
+	}
+	return append(dst, ',')
 }
 
 func appendJSONUUID(dst []byte, id [16]byte) []byte {
@@ -57,7 +89,7 @@ func AppendJSONString(dst []byte, s string) []byte {
 }
 `
 
-// jsonFile returns json_gen.go of a coordinator's records: AppendJSON of every message, which writes what Kafka's generated
+// jsonFile returns json_gen.go: AppendJSON of every message, which writes what Kafka's generated
 // JSON converters write: the fields of the version in the schema's order, of the tagged ones only
 // those that differ from their defaults.
 func jsonFile(pkg string, all []*message) string {
@@ -80,18 +112,25 @@ func jsonFile(pkg string, all []*message) string {
 func (e *emitter) jsonFunc(s *structType) {
 	e.p("func (v *%s) appendJSON(dst []byte, version int16) []byte {", s.goName)
 	e.p("dst = append(dst, '{')")
-	if f := s.fields[0]; !f.always || f.tagged {
-		panic(s.goName + ": a first field that isn't in every version needs code for the commas")
-	}
+	// Until a field has come that is always there, it isn't known whether there is one.
+	known := false
 	for i, f := range s.fields {
 		comma := ","
-		if i == 0 {
+		switch {
+		case i == 0:
 			comma = ""
+		case !known:
+			comma = "?"
 		}
+		known = known || f.always && !f.tagged
 		e.when(f, func() {
 			if f.tagged {
 				e.p("if %s {", f.differsFromDefault("v"))
 				defer e.p("}")
+			}
+			if comma == "?" {
+				e.p("dst = appendJSONComma(dst)")
+				comma = ""
 			}
 			e.p("dst = append(dst, `%s\"%s\":`...)", comma, jsonName(f.Name))
 			e.jsonField(f)
@@ -132,10 +171,9 @@ func (e *emitter) jsonValue(f *field, value string) {
 	switch {
 	case f.nested != nil:
 		e.p("dst = %s.appendJSON(dst, version)", value)
-	case f.elem == "bool", f.elem == "float64":
-		panic(f.Name + ": no record of a coordinator has had this type yet")
-	case f.elem == "string", f.elem == "bytes", f.elem == "uuid":
+	case f.elem == "bool", f.elem == "float64", f.elem == "string", f.elem == "bytes", f.elem == "uuid":
 		e.p("dst = %s(dst, %s)", map[string]string{
+			"bool": "appendJSONBool", "float64": "appendJSONDouble",
 			"string": "AppendJSONString", "bytes": "appendJSONBytes", "uuid": "appendJSONUUID",
 		}[f.elem], value)
 	default:

@@ -12,6 +12,7 @@ import (
 func TestOutputIsCurrent(t *testing.T) {
 	for pkg, schemas := range map[string]string{
 		"offsets": "schemas/consumer-offsets", "transactions": "schemas/transaction-state", "metadata": "schemas/metadata-log",
+		"share": "schemas/share-group-state", "raftcontrol": "schemas/raft-control",
 	} {
 		fresh, committed := t.TempDir(), filepath.Join("../record", pkg)
 		if err := run(pkg, schemas, fresh); err != nil {

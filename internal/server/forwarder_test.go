@@ -28,7 +28,25 @@ type fakeActive struct {
 	clients []*controller.Client
 	// hold, if set, is waited for by requests to the voters.
 	hold chan struct{}
+	// gone takes the brokers whose connections ended.
+	gone chan int32
 }
+
+// client is who made the i-th request.
+func (a *fakeActive) client(i int) *controller.Client {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.clients[i]
+}
+
+// fail makes the requests to come fail.
+func (a *fakeActive) fail(err error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.err = err
+}
+
+func (a *fakeActive) BrokerDisconnected(broker int32, _ int64) { a.gone <- broker }
 
 func (a *fakeActive) Leader() (int32, string) { return 1, "" }
 
@@ -78,12 +96,15 @@ func startControllerListener(t *testing.T, a handlers.ActiveController) string {
 // TestForwarder sends clients' and nodes' requests over a socket: the first come with who the client is and go back with an
 // offset, errors tell whether the request was taken, and no kind of request waits for another.
 func TestForwarder(t *testing.T) {
-	active := &fakeActive{hold: make(chan struct{})}
+	active := &fakeActive{hold: make(chan struct{}), gone: make(chan int32, 1)}
 	address := startControllerListener(t, active)
 	f := newForwarder(clock.System{}, 7, 5*time.Second, nil)
 	t.Cleanup(func() {
 		if err := f.close(); err != nil {
 			t.Error(err)
+		}
+		if broker := <-active.gone; broker != 7 {
+			t.Errorf("the connection of broker %d ended", broker)
 		}
 		if _, err := f.Forward(context.Background(), address, nil, kmsg.NewPtrBrokerHeartbeatRequest()); !errors.Is(err, kerr.NotController) {
 			t.Errorf("after close: %v", err)
@@ -102,11 +123,12 @@ func TestForwarder(t *testing.T) {
 	if _, ok := got.Response.(*kmsg.CreateTopicsResponse); !ok || err != nil || got.Offset != 42 {
 		t.Fatalf("%+v, %v", got, err)
 	}
-	if c := active.clients[0]; c.Address != client.Address || string(c.Principal) != string(client.Principal) {
+	if c := active.client(0); c.Address != client.Address || string(c.Principal) != string(client.Principal) {
 		t.Errorf("the client arrived as %+v", c)
 	}
 	beat := kmsg.NewPtrBrokerHeartbeatRequest()
-	if got, err := f.Forward(context.Background(), address, nil, beat); err != nil || got.Offset != -1 || active.clients[1] != nil {
+	beat.BrokerID = 7
+	if got, err := f.Forward(context.Background(), address, nil, beat); err != nil || got.Offset != -1 || active.client(1) != nil {
 		t.Errorf("%+v, %v", got, err)
 	}
 	close(active.hold)
@@ -120,7 +142,7 @@ func TestForwarder(t *testing.T) {
 		{kerror.Wrap(kerr.NotController, controller.ErrNotTaken), false},
 		{kerror.Wrap(kerr.NotController, errors.New("lost")), true},
 	} {
-		active.err = c.err
+		active.fail(c.err)
 		if _, err := f.Forward(context.Background(), address, client, create); !errors.Is(err, kerr.NotController) || errors.Is(err, controller.ErrNotTaken) == c.taken {
 			t.Errorf("%v became %v", c.err, err)
 		}

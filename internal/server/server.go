@@ -49,7 +49,9 @@ type Server struct {
 	env      Environment
 	logger   *slog.Logger
 	random   *lockedRand
-	codecs   *batch.Codecs
+	// incarnation is the id of this start of the node, in its registration.
+	incarnation [16]byte
+	codecs      *batch.Codecs
 
 	// gate holds back clients' requests, controllerGate those of other nodes to this node's controller.
 	gate           *gate

@@ -5,7 +5,10 @@
 //     be lost, zero or torn after a crash;
 //   - a new, renamed or removed name is durable once SyncDir of its directory returned nil;
 //   - Rename replaces its target atomically;
-//   - a Sync that failed says nothing about earlier bytes: the caller must not trust the file again.
+//   - a Sync that failed, which is a *SyncError, says nothing about earlier bytes: the caller must not
+//     trust the file again;
+//   - a call that failed for want of room (NoRoom) changed nothing but what it was to change: a write
+//     may have left a part of its bytes, all else is as it was.
 package vfs
 
 import (

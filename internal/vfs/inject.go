@@ -4,7 +4,9 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"os"
 	"sync/atomic"
+	"syscall"
 )
 
 // ErrInjected is what an injected failure is, by errors.Is.
@@ -16,6 +18,7 @@ type Op string
 // The calls that an Inject counts.
 const (
 	OpOpen        Op = "open"
+	OpCreate      Op = "create" // OpenFile of a name that isn't there yet
 	OpReadDir     Op = "readdir"
 	OpStat        Op = "stat"
 	OpMkdir       Op = "mkdir"
@@ -55,6 +58,16 @@ func FailNth(n int64) func(int64, Op, string) error {
 	}
 }
 
+// FillNth lets the disk be full at the n-th call only.
+func FillNth(n int64) func(int64, Op, string) error {
+	return func(i int64, op Op, name string) error {
+		if i == n {
+			return pathError(string(op), name, syscall.ENOSPC)
+		}
+		return nil
+	}
+}
+
 // FailFrom lets the n-th call and all after it fail, as if the power were cut at it.
 func FailFrom(n int64) func(int64, Op, string) error {
 	return func(i int64, op Op, name string) error {
@@ -72,7 +85,11 @@ func (f *Inject) check(op Op, name string) error { return f.fail(f.calls.Add(1),
 
 // OpenFile implements FS.
 func (f *Inject) OpenFile(name string, flag int, perm fs.FileMode) (File, error) {
-	if err := f.check(OpOpen, name); err != nil {
+	op := OpOpen
+	if _, err := f.inner.Stat(name); flag&os.O_CREATE != 0 && errors.Is(err, fs.ErrNotExist) {
+		op = OpCreate
+	}
+	if err := f.check(op, name); err != nil {
 		return nil, err
 	}
 	file, err := f.inner.OpenFile(name, flag, perm)
@@ -133,7 +150,7 @@ func (f *Inject) RemoveAll(name string) error {
 // SyncDir implements FS.
 func (f *Inject) SyncDir(name string) error {
 	if err := f.check(OpSyncDir, name); err != nil {
-		return err
+		return syncError(err)
 	}
 	return f.inner.SyncDir(name)
 }
@@ -176,7 +193,7 @@ func (f *injectFile) WriteAt(p []byte, off int64) (int, error) {
 // Sync implements File.
 func (f *injectFile) Sync() error {
 	if err := f.fs.check(OpSync, f.name); err != nil {
-		return err
+		return syncError(err)
 	}
 	return f.File.Sync()
 }

@@ -52,7 +52,8 @@ func newMemDir() *memNode {
 // NewMem returns an empty file system.
 func NewMem() *Mem { return &Mem{root: newMemDir(), locks: map[string]bool{}} }
 
-// SetCapacity bounds the bytes of all files; writes beyond it fail with ENOSPC. Zero is no bound.
+// SetCapacity bounds the bytes of all files; writes beyond it take what fits and fail with ENOSPC, as do
+// new names once it is reached. Zero is no bound.
 func (m *Mem) SetCapacity(bytes int64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -118,6 +119,8 @@ func (m *Mem) OpenFile(name string, flag int, _ fs.FileMode) (File, error) {
 	switch {
 	case n == nil && flag&os.O_CREATE == 0:
 		return nil, pathError("open", name, fs.ErrNotExist)
+	case n == nil && m.full():
+		return nil, pathError("open", name, syscall.ENOSPC)
 	case n == nil:
 		n = &memNode{}
 		dir.apply(nameOp{add: base, node: n})
@@ -169,6 +172,9 @@ func (m *Mem) MkdirAll(name string, _ fs.FileMode) error {
 	n := m.root
 	for _, e := range split(name) {
 		next := n.children[e]
+		if next == nil && m.full() {
+			return pathError("mkdir", name, syscall.ENOSPC)
+		}
 		if next == nil {
 			next = newMemDir()
 			n.apply(nameOp{add: e, node: next})
@@ -199,6 +205,9 @@ func (m *Mem) Rename(oldName, newName string) error {
 	}
 	if target := to.children[newBase]; target != nil && target.children != nil && len(target.children) > 0 {
 		return pathError("rename", newName, syscall.ENOTEMPTY)
+	}
+	if target := to.children[newBase]; target != nil && target != n {
+		m.used -= target.treeBytes()
 	}
 	if from == to {
 		from.apply(nameOp{remove: oldBase, add: newBase, node: n})
@@ -286,6 +295,9 @@ func (m *Mem) Usage(string) (Usage, error) {
 	}
 	return Usage{TotalBytes: m.capacity, FreeBytes: max(0, m.capacity-m.used)}, nil
 }
+
+// full says that nothing more fits. Requires: Mem.mu held.
+func (m *Mem) full() bool { return m.capacity > 0 && m.used >= m.capacity }
 
 // treeBytes is the length of all files in and below n. Requires: Mem.mu held.
 func (n *memNode) treeBytes() int64 {

@@ -42,7 +42,7 @@ func (OS) SyncDir(name string) error {
 	if err != nil {
 		return err
 	}
-	err = d.Sync()
+	err = syncError(d.Sync())
 	if cerr := d.Close(); err == nil {
 		err = cerr
 	}
@@ -69,7 +69,7 @@ func (OS) Usage(name string) (Usage, error) { return statfs(name) }
 type osFile struct{ *os.File }
 
 // Sync implements File.
-func (f *osFile) Sync() error { return datasync(f.File) }
+func (f *osFile) Sync() error { return syncError(datasync(f.File)) }
 
 // Size implements File.
 func (f *osFile) Size() (int64, error) {

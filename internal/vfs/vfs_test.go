@@ -280,9 +280,26 @@ func TestCapacity(t *testing.T) {
 	if u, err := m.Usage("/"); err != nil || u.FreeBytes != 0 || u.TotalBytes != 10 {
 		t.Errorf("usage %+v, %v", u, err)
 	}
+	if _, err := m.OpenFile("/c", os.O_RDWR|os.O_CREATE, 0o644); !NoRoom(err) {
+		t.Errorf("new file on a full disk: %v", err)
+	}
+	if err := m.MkdirAll("/d", 0o755); !NoRoom(err) {
+		t.Errorf("new directory on a full disk: %v", err)
+	}
+	if err := m.Rename("/b", "/a"); err != nil {
+		t.Fatal(err)
+	}
+	if u, err := m.Usage("/"); err != nil || u.FreeBytes != 5 {
+		t.Errorf("usage after a file was replaced %+v, %v", u, err)
+	}
 	if err := m.Remove("/a"); err != nil {
 		t.Fatal(err)
 	}
+	f, err = m.OpenFile("/a", os.O_RDWR|os.O_CREATE, 0o644)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
 	if _, err := f.WriteAt([]byte("1234567"), 0); err != nil {
 		t.Errorf("write after room was made: %v", err)
 	}

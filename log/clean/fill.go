@@ -15,6 +15,8 @@ type Filler struct {
 	Txns *Transactions
 
 	reader batch.RecordReader
+	plain  []batch.PlainRecord
+	lookup lookup
 }
 
 // Add takes the next batch, whose checksum was checked. It reports true if the map was full before all of
@@ -36,6 +38,10 @@ func (f *Filler) Add(b *batch.Batch) (full bool, err error) {
 }
 
 func (f *Filler) addRecords(b *batch.Batch) (full bool, err error) {
+	var ok bool
+	if f.plain, ok = plainRecords(f.plain, b); ok {
+		return f.addPlain(b), nil
+	}
 	if err := f.reader.Open(f.Codecs, b, f.Limits); err != nil {
 		return false, err
 	}
@@ -50,4 +56,26 @@ func (f *Filler) addRecords(b *batch.Batch) (full bool, err error) {
 		}
 	}
 	return false, f.reader.Err()
+}
+
+// addPlain is addRecords for the plain records of b.
+func (f *Filler) addPlain(b *batch.Batch) (full bool) {
+	l := &f.lookup
+	l.reset()
+	for i := range f.plain {
+		r := &f.plain[i]
+		if offset := b.BaseOffset + int64(r.OffsetDelta); r.HasKey() && offset >= f.From {
+			l.add(f.Map, r.Key(b), offset, i)
+		}
+		if l.n == len(l.hashes) || i == len(f.plain)-1 {
+			l.touch(f.Map)
+			for j := range l.n {
+				if !f.Map.put(l.hashes[j], l.offsets[j]) {
+					return true
+				}
+			}
+			l.reset()
+		}
+	}
+	return false
 }

@@ -37,6 +37,10 @@ type Filter struct {
 	reader batch.RecordReader
 	// keep says which records of the batch at hand stay.
 	keep []bool
+	// plain are the records of the batch at hand if isPlain.
+	plain   []batch.PlainRecord
+	isPlain bool
+	lookup  lookup
 }
 
 // Stats counts records.
@@ -131,6 +135,18 @@ func (f *Filter) isLastOfProducer(b *batch.Batch) bool {
 
 // choose fills f.keep, and counts. tombstones says that one of the kept records is one.
 func (f *Filter) choose(b *batch.Batch) (kept, dropped int, tombstones bool, err error) {
+	if f.plain, f.isPlain = plainRecords(f.plain, b); f.isPlain {
+		kept, dropped, tombstones = f.choosePlain(b)
+	} else if kept, dropped, tombstones, err = f.chooseAny(b); err != nil {
+		return 0, 0, false, err
+	}
+	f.Stats.RecordsRead += int64(kept + dropped)
+	f.Stats.RecordsKept += int64(kept)
+	return kept, dropped, tombstones, nil
+}
+
+// chooseAny is choose for batches of any kind.
+func (f *Filter) chooseAny(b *batch.Batch) (kept, dropped int, tombstones bool, err error) {
 	if err := f.reader.Open(f.Codecs, b, f.Limits); err != nil {
 		return 0, 0, false, err
 	}
@@ -150,26 +166,28 @@ func (f *Filter) choose(b *batch.Batch) (kept, dropped int, tombstones bool, err
 			dropped++
 		}
 	}
-	f.Stats.RecordsRead += int64(kept + dropped)
-	f.Stats.RecordsKept += int64(kept)
 	return kept, dropped, tombstones, f.reader.Err()
 }
 
 // retain decides about one record.
 func (f *Filter) retain(b *batch.Batch, rec *batch.Record) bool {
-	if b.Magic >= batch.MagicV2 && b.Attributes.IsControl() || rec.Offset > f.Map.Latest() {
+	switch {
+	case f.outOfReach(b, rec.Offset):
 		return true
-	}
-	if !rec.HasKey() {
+	case !rec.HasKey():
 		f.Stats.RecordsWithoutKey++
 		return false
 	}
-	if rec.Offset < f.Map.Get(rec.Key) {
-		return false
-	}
-	if rec.ValueSize >= 0 {
-		return true
-	}
+	return f.Map.IsLast(rec.Key, rec.Offset) && (rec.ValueSize >= 0 || f.retainTombstone(b))
+}
+
+// outOfReach says that the record at offset of b isn't one that its key decides about.
+func (f *Filter) outOfReach(b *batch.Batch, offset int64) bool {
+	return b.Magic >= batch.MagicV2 && b.Attributes.IsControl() || offset > f.Map.Latest()
+}
+
+// retainTombstone decides about a tombstone of b that is the last record of its key.
+func (f *Filter) retainTombstone(b *batch.Batch) bool {
 	if b.Magic < batch.MagicV2 {
 		return f.KeepLegacyTombstones
 	}
@@ -177,11 +195,14 @@ func (f *Filter) retain(b *batch.Batch, rec *batch.Record) bool {
 	return !ok || f.NowMs < horizon
 }
 
-// rewrite appends a batch of the kept records.
+// rewrite appends a batch of the kept records. Requires: choose looked at b.
 func (f *Filter) rewrite(dst []byte, b *batch.Batch, setHorizon bool) ([]byte, error) {
 	o := b.RewriteOptions()
 	if setHorizon {
 		o.DeleteHorizon, o.DeleteHorizonMs = true, addMs(f.NowMs, f.DeleteRetentionMs)
+	}
+	if f.isPlain {
+		return f.rewritePlain(dst, b, o)
 	}
 	if err := f.reader.Open(f.Codecs, b, f.Limits); err != nil {
 		return dst, err

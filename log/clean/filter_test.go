@@ -14,7 +14,7 @@ var testLimits = batch.ReadLimits{TotalBytes: 1 << 20, RecordBodyBytes: batch.Ma
 
 func TestOffsetMap(t *testing.T) {
 	t.Parallel()
-	m := NewOffsetMap(10*slotBytes, 0.5, 1000)
+	m := NewOffsetMap(10*slotBytes, 0.5, 0, 1000, [16]byte{1})
 	for i := range 5 {
 		if !m.Put([]byte(strconv.Itoa(i)), int64(i)) {
 			t.Fatalf("full at key %d", i)
@@ -28,7 +28,7 @@ func TestOffsetMap(t *testing.T) {
 	if m.Get([]byte("3")) != 3 || m.Get([]byte("x")) != -1 || m.Latest() != 9 {
 		t.Errorf("3 at %d, x at %d, latest %d", m.Get([]byte("3")), m.Get([]byte("x")), m.Latest())
 	}
-	small := NewOffsetMap(1<<40, 0.9, 10)
+	small := NewOffsetMap(1<<40, 0.9, 0, 10, [16]byte{2})
 	for i := range 10 {
 		if !small.Put([]byte(strconv.Itoa(i%3)), int64(i)) {
 			t.Fatal("a map made for ten keys is full")
@@ -37,7 +37,7 @@ func TestOffsetMap(t *testing.T) {
 	if small.Get([]byte("0")) != 9 || small.Len() != 3 {
 		t.Errorf("0 at %d of %d keys", small.Get([]byte("0")), small.Len())
 	}
-	if one := NewOffsetMap(0, 0, 0); !one.Put(nil, 0) || one.Put(nil, 1) {
+	if one := NewOffsetMap(0, 0, 0, 0, [16]byte{}); !one.Put(nil, 0) || one.Put(nil, 1) {
 		t.Error("a map without memory has room for one key")
 	}
 }
@@ -67,7 +67,7 @@ func FuzzFilter(f *testing.F) {
 		if err != nil || b.LastOffset() < b.BaseOffset {
 			return
 		}
-		fill := Filler{Map: NewOffsetMap(1<<12, 0.9, 100), Codecs: testCodecs, Limits: testLimits, Txns: NewTransactions()}
+		fill := Filler{Map: NewOffsetMap(1<<12, 0.9, 0, 100, [16]byte{3}), Codecs: testCodecs, Limits: testLimits, Txns: NewTransactions()}
 		if _, err := fill.Add(&b); err != nil {
 			return
 		}

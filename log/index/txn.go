@@ -25,10 +25,12 @@ const txnEntrySize = 34
 type Txn struct {
 	fs vfs.FS
 
-	mu       sync.Mutex // guards what follows
-	path     string
-	loaded   bool
-	entries  []AbortedTxn
+	mu      sync.Mutex // guards what follows
+	path    string
+	loaded  bool
+	entries []AbortedTxn
+	// written is how many entries the file has; on a full disk the others wait for Flush.
+	written  int
 	unsynced bool
 }
 
@@ -71,7 +73,7 @@ func (x *Txn) load() error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", x.path, err)
 	}
-	x.entries, x.loaded = entries, true
+	x.entries, x.written, x.loaded = entries, len(entries), true
 	return nil
 }
 
@@ -102,7 +104,7 @@ func parseTxn(b []byte) ([]AbortedTxn, error) {
 }
 
 // Append adds a transaction, whose last offset must be larger than that of the one before, and
-// writes it.
+// writes it. What a full disk doesn't take waits for Flush.
 func (x *Txn) Append(t AbortedTxn) error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -112,21 +114,42 @@ func (x *Txn) Append(t AbortedTxn) error {
 	if n := len(x.entries); n > 0 && x.entries[n-1].LastOffset >= t.LastOffset {
 		return fmt.Errorf("%s: last offset %d after %d", x.path, t.LastOffset, x.entries[n-1].LastOffset)
 	}
-	var e [txnEntrySize]byte
-	binary.BigEndian.PutUint64(e[2:], uint64(t.ProducerID))
-	binary.BigEndian.PutUint64(e[10:], uint64(t.FirstOffset))
-	binary.BigEndian.PutUint64(e[18:], uint64(t.LastOffset))
-	binary.BigEndian.PutUint64(e[26:], uint64(t.LastStableOffset))
+	x.entries = append(x.entries, t)
+	if err := x.write(); err != nil && !vfs.NoRoom(err) {
+		x.entries = x.entries[:len(x.entries)-1]
+		return err
+	}
+	return nil
+}
+
+// write moves the waiting entries to the file. A failure leaves them waiting. Requires: x.mu held.
+func (x *Txn) write() error {
+	if x.written == len(x.entries) {
+		return nil
+	}
+	b := make([]byte, 0, (len(x.entries)-x.written)*txnEntrySize)
+	for _, t := range x.entries[x.written:] {
+		b = appendTxn(b, t)
+	}
+	x.unsynced = true
 	err := x.with(func(f vfs.File) error {
-		_, err := f.WriteAt(e[:], int64(len(x.entries))*txnEntrySize)
+		_, err := f.WriteAt(b, int64(x.written)*txnEntrySize)
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	x.entries = append(x.entries, t)
-	x.unsynced = true
+	x.written = len(x.entries)
 	return nil
+}
+
+// appendTxn encodes an entry.
+func appendTxn(b []byte, t AbortedTxn) []byte {
+	b = binary.BigEndian.AppendUint16(b, 0)
+	b = binary.BigEndian.AppendUint64(b, uint64(t.ProducerID))
+	b = binary.BigEndian.AppendUint64(b, uint64(t.FirstOffset))
+	b = binary.BigEndian.AppendUint64(b, uint64(t.LastOffset))
+	return binary.BigEndian.AppendUint64(b, uint64(t.LastStableOffset))
 }
 
 // with opens the file for the length of f. Requires: x.mu held.
@@ -177,10 +200,10 @@ func (x *Txn) Reset() error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if _, err := x.fs.Stat(x.path); errors.Is(err, os.ErrNotExist) {
-		x.entries, x.loaded = nil, true
+		x.entries, x.written, x.loaded = nil, 0, true
 		return nil
 	}
-	x.entries = make([]AbortedTxn, 1) // Whatever it is, it goes.
+	x.entries, x.written = make([]AbortedTxn, 1), 1 // Whatever it is, it goes.
 	return x.truncate(0)
 }
 
@@ -189,10 +212,13 @@ func (x *Txn) truncate(n int) error {
 	if n >= len(x.entries) {
 		return nil
 	}
-	if err := x.with(func(f vfs.File) error { return f.Truncate(int64(n) * txnEntrySize) }); err != nil {
-		return err
+	if n < x.written {
+		if err := x.with(func(f vfs.File) error { return f.Truncate(int64(n) * txnEntrySize) }); err != nil {
+			return err
+		}
+		x.written, x.unsynced = n, true
 	}
-	x.entries, x.loaded, x.unsynced = x.entries[:n], true, true
+	x.entries, x.loaded = x.entries[:n], true
 	return nil
 }
 
@@ -203,10 +229,13 @@ func (x *Txn) Check() error {
 	return x.load()
 }
 
-// Flush makes the file durable.
+// Flush writes what waits and makes the file durable.
 func (x *Txn) Flush() error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
+	if err := x.write(); err != nil {
+		return err
+	}
 	if !x.unsynced {
 		return nil
 	}

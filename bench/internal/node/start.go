@@ -2,7 +2,9 @@ package node
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -29,8 +31,12 @@ transaction.state.log.replication.factor=1
 transaction.state.log.min.isr=1
 `
 
-// prepare writes the settings of a node into dir.
-func prepare(dir string) (address, file string, err error) {
+// DataDir is the log directory of a node that was started in dir.
+func DataDir(dir string) string { return filepath.Join(dir, "data") }
+
+// prepare writes the settings of a node into dir, and more ones if there are any. What is in the log
+// directory stays, so that a stopped node can be started again.
+func prepare(dir string, more []string) (address, file string, err error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return "", "", err
 	}
@@ -39,13 +45,13 @@ func prepare(dir string) (address, file string, err error) {
 		return "", "", err
 	}
 	file = filepath.Join(dir, "server.properties")
-	text := fmt.Sprintf(settings, free[0], free[1], filepath.Join(dir, "data"))
+	text := fmt.Sprintf(settings, free[0], free[1], DataDir(dir)) + strings.Join(more, "\n") + "\n"
 	return free[0], file, os.WriteFile(file, []byte(text), 0o644)
 }
 
-// StartOttla starts Ottla with an empty directory in dir.
-func StartOttla(ctx context.Context, binary, dir string) (*Node, error) {
-	address, file, err := prepare(dir)
+// StartOttla starts Ottla in dir, with more settings ("name=value") than the usual ones.
+func StartOttla(ctx context.Context, binary, dir string, more ...string) (*Node, error) {
+	address, file, err := prepare(dir, more)
 	if err != nil {
 		return nil, err
 	}
@@ -57,18 +63,20 @@ var kafkaFlags = strings.Fields(`-Xms1g -Xmx1g -server -XX:+UseG1GC -XX:MaxGCPau
 	-XX:InitiatingHeapOccupancyPercent=35 -XX:+ExplicitGCInvokesConcurrent -Djava.awt.headless=true
 	-Dorg.slf4j.simpleLogger.defaultLogLevel=warn`)
 
-// StartKafka formats a directory in dir and starts Kafka from the jars in libs. Formatting isn't part
-// of the start time.
-func StartKafka(ctx context.Context, java, libs, dir string) (*Node, error) {
-	address, file, err := prepare(dir)
+// StartKafka starts Kafka from the jars in libs in dir, whose log directory is formatted if it is new, with
+// more settings than the usual ones. Formatting isn't part of the start time.
+func StartKafka(ctx context.Context, java, libs, dir string, more ...string) (*Node, error) {
+	address, file, err := prepare(dir, more)
 	if err != nil {
 		return nil, err
 	}
 	classPath := filepath.Join(libs, "*")
-	format := exec.CommandContext(ctx, java, "-cp", classPath, "kafka.tools.StorageTool",
-		"format", "-t", "b3R0bGEtYmVuY2gtY2x1cw", "-c", file, "--standalone")
-	if out, err := format.CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("format: %w\n%s", err, out)
+	if _, err := os.Stat(filepath.Join(DataDir(dir), "meta.properties")); errors.Is(err, fs.ErrNotExist) {
+		format := exec.CommandContext(ctx, java, "-cp", classPath, "kafka.tools.StorageTool",
+			"format", "-t", "b3R0bGEtYmVuY2gtY2x1cw", "-c", file, "--standalone")
+		if out, err := format.CombinedOutput(); err != nil {
+			return nil, fmt.Errorf("format: %w\n%s", err, out)
+		}
 	}
 	args := append(append([]string(nil), kafkaFlags...), "-cp", classPath, "kafka.Kafka", file)
 	return launch(ctx, "kafka", address, dir, exec.Command(java, args...))

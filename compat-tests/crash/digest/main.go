@@ -1,5 +1,5 @@
-// Command digest BOOTSTRAP prints, for each partition that isn't internal, its offsets and a hash over all that a consumer sees of its
-// records: two brokers that print the same hold the same.
+// Command digest BOOTSTRAP prints, for each partition that isn't internal, its offsets and a hash over all that consumers see of its
+// records, with either isolation level and with control records; and each offset that groups have committed. Two brokers that print the same hold the same.
 package main
 
 import (
@@ -16,6 +16,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
+	"github.com/twmb/franz-go/pkg/kversion"
 )
 
 // partition is what was seen of one.
@@ -33,7 +34,7 @@ func main() {
 		fmt.Fprintln(os.Stderr, "usage: digest BOOTSTRAP")
 		os.Exit(2)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer cancel()
 	if err := run(ctx, os.Args[1]); err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -42,7 +43,8 @@ func main() {
 }
 
 func run(ctx context.Context, bootstrap string) error {
-	client, err := kgo.NewClient(kgo.SeedBrokers(bootstrap))
+	// Versions that name topics, and one group a request.
+	client, err := kgo.NewClient(kgo.SeedBrokers(bootstrap), kgo.MaxVersions(kversion.V2_8_0()))
 	if err != nil {
 		return err
 	}
@@ -52,10 +54,53 @@ func run(ctx context.Context, bootstrap string) error {
 		return err
 	}
 	for _, p := range partitions {
-		if err := p.read(ctx, bootstrap); err != nil {
-			return fmt.Errorf("%s-%d: %w", p.topic, p.number, err)
+		line := fmt.Sprintf("%s-%d %d %d", p.topic, p.number, p.start, p.end)
+		for _, level := range []kgo.IsolationLevel{kgo.ReadUncommitted(), kgo.ReadCommitted()} {
+			p.hash, p.records, p.lastConsumed = sha256.New(), 0, 0
+			if err := p.read(ctx, bootstrap, level); err != nil {
+				return fmt.Errorf("%s: %w", line, err)
+			}
+			line += fmt.Sprintf(" %d records %s", p.records, hex.EncodeToString(p.hash.Sum(nil))[:32])
 		}
-		fmt.Printf("%s-%d %d..%d %d records %s\n", p.topic, p.number, p.start, p.end, p.records, hex.EncodeToString(p.hash.Sum(nil))[:32])
+		fmt.Println(line)
+	}
+	return printGroups(ctx, client, partitions)
+}
+
+// printGroups prints what groups have committed for the partitions.
+func printGroups(ctx context.Context, client *kgo.Client, partitions []*partition) error {
+	groups, err := kmsg.NewPtrListGroupsRequest().RequestWith(ctx, client)
+	if err == nil {
+		err = kerr.ErrorForCode(groups.ErrorCode)
+	}
+	if err != nil {
+		return err
+	}
+	var lines []string
+	for _, g := range groups.Groups {
+		req := kmsg.NewPtrOffsetFetchRequest()
+		req.Group = g.Group
+		for _, p := range partitions {
+			req.Topics = append(req.Topics, kmsg.OffsetFetchRequestTopic{Topic: p.topic, Partitions: []int32{p.number}})
+		}
+		resp, err := req.RequestWith(ctx, client)
+		if err == nil {
+			err = kerr.ErrorForCode(resp.ErrorCode)
+		}
+		if err != nil {
+			return fmt.Errorf("group %s: %w", g.Group, err)
+		}
+		for _, t := range resp.Topics {
+			for _, p := range t.Partitions {
+				if p.ErrorCode != 0 || p.Offset >= 0 {
+					lines = append(lines, fmt.Sprintf("group %s %s-%d committed %d error %d", g.Group, t.Topic, p.Partition, p.Offset, p.ErrorCode))
+				}
+			}
+		}
+	}
+	sort.Strings(lines)
+	for _, l := range lines {
+		fmt.Println(l)
 	}
 	return nil
 }
@@ -73,7 +118,7 @@ func list(ctx context.Context, client *kgo.Client) ([]*partition, error) {
 			continue
 		}
 		for _, p := range t.Partitions {
-			out = append(out, &partition{topic: *t.Topic, number: p.Partition, hash: sha256.New()})
+			out = append(out, &partition{topic: *t.Topic, number: p.Partition})
 		}
 	}
 	sort.Slice(out, func(i, j int) bool {
@@ -108,11 +153,11 @@ func offset(ctx context.Context, client *kgo.Client, p *partition, timestamp int
 }
 
 // read consumes from start to end.
-func (p *partition) read(ctx context.Context, bootstrap string) error {
+func (p *partition) read(ctx context.Context, bootstrap string, level kgo.IsolationLevel) error {
 	if p.start == p.end {
 		return nil
 	}
-	client, err := kgo.NewClient(kgo.SeedBrokers(bootstrap), kgo.ConsumePartitions(map[string]map[int32]kgo.Offset{
+	client, err := kgo.NewClient(kgo.SeedBrokers(bootstrap), kgo.FetchIsolationLevel(level), kgo.KeepControlRecords(), kgo.ConsumePartitions(map[string]map[int32]kgo.Offset{
 		p.topic: {p.number: kgo.NewOffset().At(p.start)},
 	}))
 	if err != nil {

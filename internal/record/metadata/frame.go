@@ -13,6 +13,7 @@ type Record interface {
 	MaxVersion() int16
 	AppendTo(dst []byte, version int16) []byte
 	ReadFrom(src []byte, version int16) (rest []byte, err error)
+	AppendJSON(dst []byte, version int16) []byte
 }
 
 // frameVersion is the only version of the frame so far.

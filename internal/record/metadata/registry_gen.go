@@ -64,3 +64,66 @@ func newRecord(recordType int16) Record {
 	}
 	return nil
 }
+
+// TypeName is the name that Kafka's tools give a record type, "" for an unknown one.
+func TypeName(recordType int16) string {
+	switch recordType {
+	case RegisterBrokerRecordType:
+		return "REGISTER_BROKER_RECORD"
+	case UnregisterBrokerRecordType:
+		return "UNREGISTER_BROKER_RECORD"
+	case TopicRecordType:
+		return "TOPIC_RECORD"
+	case PartitionRecordType:
+		return "PARTITION_RECORD"
+	case ConfigRecordType:
+		return "CONFIG_RECORD"
+	case PartitionChangeRecordType:
+		return "PARTITION_CHANGE_RECORD"
+	case FenceBrokerRecordType:
+		return "FENCE_BROKER_RECORD"
+	case UnfenceBrokerRecordType:
+		return "UNFENCE_BROKER_RECORD"
+	case RemoveTopicRecordType:
+		return "REMOVE_TOPIC_RECORD"
+	case DelegationTokenRecordType:
+		return "DELEGATION_TOKEN_RECORD"
+	case UserScramCredentialRecordType:
+		return "USER_SCRAM_CREDENTIAL_RECORD"
+	case FeatureLevelRecordType:
+		return "FEATURE_LEVEL_RECORD"
+	case ClientQuotaRecordType:
+		return "CLIENT_QUOTA_RECORD"
+	case ProducerIdsRecordType:
+		return "PRODUCER_IDS_RECORD"
+	case BrokerRegistrationChangeRecordType:
+		return "BROKER_REGISTRATION_CHANGE_RECORD"
+	case AccessControlEntryRecordType:
+		return "ACCESS_CONTROL_ENTRY_RECORD"
+	case RemoveAccessControlEntryRecordType:
+		return "REMOVE_ACCESS_CONTROL_ENTRY_RECORD"
+	case NoOpRecordType:
+		return "NO_OP_RECORD"
+	case ZkMigrationStateRecordType:
+		return "ZK_MIGRATION_STATE_RECORD"
+	case RemoveUserScramCredentialRecordType:
+		return "REMOVE_USER_SCRAM_CREDENTIAL_RECORD"
+	case BeginTransactionRecordType:
+		return "BEGIN_TRANSACTION_RECORD"
+	case EndTransactionRecordType:
+		return "END_TRANSACTION_RECORD"
+	case AbortTransactionRecordType:
+		return "ABORT_TRANSACTION_RECORD"
+	case RemoveDelegationTokenRecordType:
+		return "REMOVE_DELEGATION_TOKEN_RECORD"
+	case RegisterControllerRecordType:
+		return "REGISTER_CONTROLLER_RECORD"
+	case ClearElrRecordType:
+		return "CLEAR_ELR_RECORD"
+	case UnregisterControllerRecordType:
+		return "UNREGISTER_CONTROLLER_RECORD"
+	case ClusterRecordType:
+		return "CLUSTER_RECORD"
+	}
+	return ""
+}

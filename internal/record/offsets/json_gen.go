@@ -4,12 +4,44 @@ package offsets
 
 import (
 	"encoding/base64"
+	"math"
 	"strconv"
+	"strings"
 	"unicode/utf8"
 )
 
 func appendJSONInt[T int8 | int16 | uint16 | int32 | int64](dst []byte, i T) []byte {
 	return strconv.AppendInt(dst, int64(i), 10)
+}
+
+func appendJSONBool(dst []byte, b bool) []byte { return strconv.AppendBool(dst, b) }
+
+// appendJSONDouble writes a number as Java does.
+func appendJSONDouble(dst []byte, f float64) []byte {
+	if a := math.Abs(f); a == 0 || a >= 1e-3 && a < 1e7 {
+		text := strconv.FormatFloat(f, 'f', -1, 64)
+		if !strings.Contains(text, ".") {
+			text += ".0"
+		}
+		return append(dst, text...)
+	}
+	mantissa, exponent, ok := strings.Cut(strconv.FormatFloat(f, 'E', -1, 64), "E")
+	if !ok {
+		return append(dst, mantissa...) // No number, or not a finite one.
+	}
+	if !strings.Contains(mantissa, ".") {
+		mantissa += ".0"
+	}
+	e, _ := strconv.Atoi(exponent)
+	return strconv.AppendInt(append(append(dst, mantissa...), 'E'), int64(e), 10)
+}
+
+// appendJSONComma parts a field from one before it.
+func appendJSONComma(dst []byte) []byte {
+	if dst[len(dst)-1] == '{' {
+		return dst
+	}
+	return append(dst, ',')
 }
 
 func appendJSONUUID(dst []byte, id [16]byte) []byte {

@@ -1,4 +1,4 @@
-// Command record makes offsets.log and transactions.log, segments whose records the stock tool is
+// Command record makes offsets.log, transactions.log, metadata.log and share.log, segments whose records the stock tool is
 // then asked to decode; see the README beside.
 package main
 
@@ -60,7 +60,13 @@ func run(golden, dir string) error {
 			b.Append(2001, key, nil)
 		}
 	}
-	return build(b, dir+"/transactions.log")
+	if err := build(b, dir+"/transactions.log"); err != nil {
+		return err
+	}
+	if err := recordMetadata(dir + "/metadata.log"); err != nil {
+		return err
+	}
+	return recordShare(dir + "/share.log")
 }
 
 func build(b *batch.Builder, name string) error {
