@@ -96,6 +96,11 @@ func (s *simulation) run() {
 		return
 	}
 	s.makeClients()
+	// Made by a part of the cluster, the group's topic would have fewer replicas.
+	if !await(healing, func() bool { return s.committer.find() }) || !await(healing, func() bool { return c.lacks() == "" }) {
+		c.violate("there is no coordinator: %s", c.lacks())
+		return
+	}
 
 	var producing, others sync.WaitGroup
 	ctx, cancel := context.WithCancel(context.Background())
