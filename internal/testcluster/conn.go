@@ -141,7 +141,7 @@ func (c *conn) Write(p []byte) (int, error) {
 	switch {
 	case c.closed:
 		return 0, net.ErrClosed
-	case c.out.broken:
+	case c.in.broken, c.out.broken:
 		return 0, syscall.EPIPE
 	case len(p) == 0:
 		return 0, nil

@@ -22,8 +22,8 @@ type mutant struct {
 
 var mutants = []mutant{
 	{"the high watermark is one too early", "replica/leader.go",
-		"return p.view.Committable(p.log.LogEndOffset(), p.host.now(), p.host.lagTimeMax(), p.eligible)",
-		"return min(p.view.Committable(p.log.LogEndOffset(), p.host.now(), p.host.lagTimeMax(), p.eligible)+1, p.log.LogEndOffset())"},
+		"return p.view.Committable(p.log.LogEndOffset(), p.host.now(), p.host.lagTimeMax(), p.isEligible)",
+		"return min(p.view.Committable(p.log.LogEndOffset(), p.host.now(), p.host.lagTimeMax(), p.isEligible)+1, p.log.LogEndOffset())"},
 	{"changes of the ISR aren't fenced by the partition epoch", "controller/decide/alter_partition.go",
 		"case rp.PartitionEpoch < p.PartitionEpoch:", "case false:"},
 	{"a follower doesn't truncate what diverges", "replica/follower.go",

@@ -52,6 +52,7 @@ var faults = []fault{
 	{"one-way cut", 10, (*nemesis).oneWay},
 	{"cut between two", 8, (*nemesis).cutPair},
 	{"reset connections", 8, (*nemesis).resets},
+	{"late requests", 10, (*nemesis).late},
 	{"clock jump", 6, (*nemesis).clockJump},
 	{"slow network", 5, (*nemesis).slow},
 }
@@ -61,7 +62,11 @@ func (m *nemesis) run(length time.Duration) {
 	end := time.Now().Add(length)
 	for time.Now().Before(end) && !m.cluster.failed() {
 		m.strike()
-		m.wait(m.between(50*time.Millisecond, 4*time.Second))
+		most := 4 * time.Second
+		if m.rng.IntN(3) == 0 {
+			most = 200 * time.Millisecond // One trouble on top of the other.
+		}
+		m.wait(m.between(0, most))
 	}
 	m.heal()
 }
@@ -288,6 +293,12 @@ func (m *nemesis) cutPair() bool {
 func (m *nemesis) resets() bool {
 	percent := 10 + m.rng.IntN(90)
 	m.cluster.events.add("nemesis", "resets %d connections", m.cluster.network.resetSome(m.rng, percent))
+	return true
+}
+
+func (m *nemesis) late() bool {
+	most := m.between(500*time.Millisecond, 8*time.Second)
+	m.cluster.events.add("nemesis", "stalls and then ends %d connections, up to %v", m.cluster.network.lateSome(m.rng, 20+m.rng.IntN(80), most), most.Round(time.Millisecond))
 	return true
 }
 

@@ -18,7 +18,8 @@ import (
 //
 // What may go wrong: a link is cut, one way or both (what is on its way arrives after the cut ends, as what
 // TCP sends again does); a connection is reset, and what is on its way is lost; one connection stalls while
-// others go on; a host dies, with or without a word to those it is connected with.
+// others go on; who dialled is told that a connection is gone, and what it sent before arrives later; a host dies,
+// with or without a word to those it is connected with.
 type network struct {
 	seed uint64
 
@@ -188,6 +189,37 @@ func (n *network) resetSome(rng *rand.Rand, percent int) (count int) {
 			p.reset()
 			count++
 		}
+	}
+	return count
+}
+
+// lateSome stalls what is sent to those who accepted connections, each with the given chance in a hundred, for up to
+// most; within half of that the dialling side is told that the connection is gone. It may ask again elsewhere, and
+// what it asked first arrives after that.
+func (n *network) lateSome(rng *rand.Rand, percent int, most time.Duration) (count int) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for _, p := range n.conns {
+		if rng.IntN(100) >= percent {
+			continue
+		}
+		count++
+		stall := time.Duration(rng.Int64N(int64(most)))
+		in := p.ends[1].in
+		if at := time.Now().Add(stall); at.After(in.last) {
+			in.last = at
+		}
+		time.AfterFunc(time.Duration(rng.Int64N(int64(stall)/2+1)), func() {
+			n.mu.Lock()
+			defer n.mu.Unlock()
+			e := p.ends[0]
+			if e.closed || e.in.broken {
+				return
+			}
+			e.in.broken, e.in.queue = true, nil
+			e.in.changed.Broadcast()
+			e.out.send(n, chunk{eof: true})
+		})
 	}
 	return count
 }

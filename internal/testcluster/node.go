@@ -54,6 +54,9 @@ func (n *node) settings() (*config.Broker, error) {
 		}
 		voters += fmt.Sprintf("%d@%s:9093", other.id, other.name)
 	}
+	// The same in each of a node's lives, and on each node.
+	rng := rand.New(rand.NewPCG(n.cluster.seed, 3))
+	ms := func(least, most int) string { return strconv.Itoa(least + rng.IntN(most-least)) }
 	b, _, err := config.Load(map[string]string{
 		"process.roles": "broker,controller", "node.id": strconv.Itoa(int(n.id)),
 		"listeners":                 fmt.Sprintf("PLAINTEXT://%s:9092,CONTROLLER://%s:9093", n.name, n.name),
@@ -62,8 +65,8 @@ func (n *node) settings() (*config.Broker, error) {
 		"log.dirs":                       "/data",
 		"min.insync.replicas":            "2", "default.replication.factor": "3",
 		"offsets.topic.replication.factor": "3", "offsets.topic.num.partitions": "1",
-		"broker.session.timeout.ms": "3000", "broker.heartbeat.interval.ms": "500",
-		"replica.lag.time.max.ms": "2000", "replica.fetch.wait.max.ms": "200", "replica.socket.timeout.ms": "2000",
+		"broker.session.timeout.ms": ms(1500, 4000), "broker.heartbeat.interval.ms": "500",
+		"replica.lag.time.max.ms": ms(400, 3000), "replica.fetch.wait.max.ms": "200", "replica.socket.timeout.ms": "2000",
 		"replica.high.watermark.checkpoint.interval.ms": "1000", "log.flush.offset.checkpoint.interval.ms": "3000",
 		"log.index.size.max.bytes": "4096", "log.cleaner.enable": "false", "auto.create.topics.enable": "false",
 		"controller.quorum.fetch.timeout.ms": "2000", "controller.quorum.request.timeout.ms": "2000",
