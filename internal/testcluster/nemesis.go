@@ -43,9 +43,7 @@ type fault struct {
 var faults = []fault{
 	{"kill", 14, func(m *nemesis) bool { return m.crash(killed) }},
 	{"power loss", 16, func(m *nemesis) bool { return m.crash(powerLoss) }},
-	// Chosen never: a replica that was copied to a new disk can't lead until brokers tell the controller in which
-	// directory it is (AssignReplicasToDirs), and a partition whose last replicas are such ones stays offline.
-	{"disk lost", 0, func(m *nemesis) bool { return m.crash(wiped) }},
+	{"disk lost", 3, func(m *nemesis) bool { return m.crash(wiped) }},
 	{"restart", 6, (*nemesis).restart},
 	{"isolate", 12, (*nemesis).isolate},
 	{"isolate from nodes", 12, (*nemesis).isolateFromNodes},

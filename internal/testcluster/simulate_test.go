@@ -22,7 +22,7 @@ var (
 	seedsFlag = flag.Int("seeds", 100, "how many seeds to run")
 	firstFlag = flag.Bool("first", false, "stop at the first seed that fails")
 	levelFlag = flag.String("level", "INFO", "from which level on the nodes' log lines are kept")
-	logFlag   = flag.String("log", "", "where to write the log of a failure, or of the one seed; empty: only its end is printed")
+	logFlag   = flag.String("log", "", "where to write the logs of failures, or of the one seed: the seed is appended; empty: only their ends are printed")
 )
 
 // runSeed runs a seed in a bubble.
@@ -35,15 +35,22 @@ func runSeed(t *testing.T, seed uint64) (r *Result) {
 	return r
 }
 
+// keep writes a run's log where -log says.
+func keep(t *testing.T, r *Result) {
+	t.Helper()
+	if *logFlag == "" {
+		return
+	}
+	if err := os.WriteFile(fmt.Sprint(*logFlag, r.Seed), []byte(r.Log()), 0o644); err != nil {
+		t.Error(err)
+	}
+}
+
 // report prints a failure.
 func report(t *testing.T, r *Result) {
 	t.Helper()
 	log := r.Log()
-	if *logFlag != "" {
-		if err := os.WriteFile(*logFlag, []byte(log), 0o644); err != nil {
-			t.Error(err)
-		}
-	}
+	keep(t, r)
 	lines := strings.Split(log, "\n")
 	const shown = 150
 	t.Errorf("seed %d (run it again: go test ./internal/testcluster -run TestSimulate -seed %d -log FILE):\n%s\nthe end of what happened:\n%s",
@@ -57,10 +64,8 @@ func TestSimulate(t *testing.T) {
 		t.Logf("seed %d: %d records acknowledged, %d read, %v simulated, faults: %v", r.Seed, r.Acked, r.Read, r.Took.Round(time.Second), r.Faults)
 		if len(r.Violations) > 0 {
 			report(t, r)
-		} else if *logFlag != "" {
-			if err := os.WriteFile(*logFlag, []byte(r.Log()), 0o644); err != nil {
-				t.Error(err)
-			}
+		} else {
+			keep(t, r)
 		}
 		return
 	}
