@@ -100,6 +100,10 @@ bench-cluster: build ## three nodes of Ottla and of Kafka: 10,000 partitions, fa
 kill9: build ## kill -9 the broker 50 times under load; tells how long recoveries took
 	cd compat-tests && OTTLA_BIN=$(CURDIR)/bin/ottla $(GO) test ./crash -count=1 -v -run '^TestKill$$' -rounds 50 -timeout 30m
 
+.PHONY: bench-startup
+bench-startup: build ## time to start with 10,000 partitions, after clean stops and kills
+	cd bench && $(GO) run ./cmd/startup -ottla $(CURDIR)/bin/ottla -results results
+
 .PHONY: lint
 lint: tools ## formatting, vet, import table and golangci-lint
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { gofmt -l $$(git ls-files '*.go'); exit 1; }

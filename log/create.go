@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"sync"
 
 	"github.com/ottla/ottla/internal/kerror"
 	"github.com/ottla/ottla/internal/uuid"
@@ -13,51 +14,136 @@ import (
 	"github.com/twmb/franz-go/pkg/kerr"
 )
 
-// Create makes a partition's log in the directory that has the fewest, or returns the one there is
-// with its configuration replaced. A log of another topic id is INCONSISTENT_TOPIC_ID: the caller
-// deletes it or sets it aside first.
+// NewLog names a log to make.
+type NewLog struct {
+	Topic     string
+	Partition int32
+	TopicID   [16]byte
+	Config    Config
+}
+
+// Created is what became of a NewLog: a log or an error.
+type Created struct {
+	Log *Log
+	Err error
+}
+
+// diskWaiters is how many logs of a directory are made, or closed, at a time. That is waiting for the disk more
+// than it is computing, and file systems join syncs that wait together.
+const diskWaiters = 32
+
+// Create is CreateAll of one log.
 func (m *Manager) Create(topic string, partition int32, topicID [16]byte, cfg Config) (*Log, error) {
+	c := m.CreateAll([]NewLog{{Topic: topic, Partition: partition, TopicID: topicID, Config: cfg}})[0]
+	return c.Log, c.Err
+}
+
+// CreateAll makes partitions' logs, each in the directory that has the fewest, or takes the ones there are and
+// replaces their configuration. It answers in order. A log of another topic id is INCONSISTENT_TOPIC_ID: the
+// caller deletes it or sets it aside first. No partition may be named twice. The names of all new logs in a
+// directory are made durable together.
+func (m *Manager) CreateAll(logs []NewLog) []Created {
 	m.changing.Lock()
 	defer m.changing.Unlock()
-	tp := topicPartition{topic, partition}
+	out := make([]Created, len(logs))
+	counts := m.logCounts()
+	var fresh []int
+	for i := range logs {
+		c := &out[i]
+		if c.Log, c.Err = m.existing(&logs[i]); c.Log != nil || c.Err != nil {
+			continue
+		}
+		d := m.place(counts)
+		if d == nil {
+			c.Err = noLiveDir()
+			continue
+		}
+		if c.Err = m.payCheckpoints(d); c.Err != nil {
+			c.Err = d.trouble(c.Err)
+			continue
+		}
+		counts[d]++
+		tp := topicPartition{logs[i].Topic, logs[i].Partition}
+		c.Log = m.newLog(d, tp, logs[i].TopicID, d.file(tp.String()), logs[i].Config)
+		fresh = append(fresh, i)
+	}
+	m.makeAll(out, fresh)
+	m.logsMu.Lock()
+	defer m.logsMu.Unlock()
+	for _, i := range fresh {
+		if l := out[i].Log; l != nil {
+			m.logs[l.tp] = l
+			m.logger.Info("created log", "partition", l.tp.String(), "dir", l.dir.path)
+		}
+	}
+	return out
+}
+
+// existing is the log that is there already; neither log nor error if it may be made. Requires: m.changing held.
+func (m *Manager) existing(n *NewLog) (*Log, error) {
 	if m.closed {
 		return nil, errClosed
 	}
-	if l, ok := m.Get(topic, partition); ok {
-		return l, m.adopt(l, topicID, cfg)
+	if l, ok := m.Get(n.Topic, n.Partition); ok {
+		return l, m.adopt(l, n.TopicID, n.Config)
 	}
+	tp := topicPartition{n.Topic, n.Partition}
 	m.logsMu.RLock()
-	broken := m.broken[tp]
-	m.logsMu.RUnlock()
-	if broken != nil {
+	defer m.logsMu.RUnlock()
+	if broken := m.broken[tp]; broken != nil {
 		return nil, storageError(fmt.Errorf("%s was set aside at start: %w", tp, broken))
 	}
-	d := m.place()
-	if d == nil {
-		return nil, noLiveDir()
+	return nil, nil
+}
+
+// makeAll makes the files of the logs out[i] for i in fresh, several at a time, and then syncs their directories.
+// Logs that fail are replaced by the error.
+func (m *Manager) makeAll(out []Created, fresh []int) {
+	work := make(chan *Created)
+	var wg sync.WaitGroup
+	for range min(diskWaiters, len(fresh)) {
+		wg.Go(func() {
+			for c := range work {
+				_, serr := m.fs.Stat(c.Log.path)
+				if err := m.createFiles(c.Log); err != nil {
+					m.creationFailed(c, err, isNotExist(serr))
+				}
+			}
+		})
 	}
-	full := d.file(tp.String())
-	l := m.newLog(d, tp, topicID, full, cfg)
-	_, serr := m.fs.Stat(full)
-	err := m.payCheckpoints(d)
-	if err == nil {
-		err = m.createFiles(l)
+	for _, i := range fresh {
+		work <- &out[i]
 	}
-	if err != nil {
-		if l.segments.Load() != nil {
-			l.close()
+	close(work)
+	wg.Wait()
+	synced := map[*dir]error{}
+	for _, i := range fresh {
+		c := &out[i]
+		if c.Log == nil {
+			continue
 		}
-		err = fmt.Errorf("create %s: %w", full, err)
-		if vfs.NoRoom(err) && isNotExist(serr) {
-			err = errors.Join(err, m.uncreate(full))
+		err, ok := synced[c.Log.dir]
+		if !ok {
+			err = m.fs.SyncDir(path.Dir(c.Log.path))
+			synced[c.Log.dir] = err
 		}
-		return nil, d.trouble(err)
+		if err != nil {
+			m.creationFailed(c, err, false)
+		}
 	}
-	m.logsMu.Lock()
-	defer m.logsMu.Unlock()
-	m.logs[tp] = l
-	m.logger.Info("created log", "partition", tp.String(), "dir", d.path)
-	return l, nil
+}
+
+// creationFailed gives a log up that couldn't be made. The directory of a new one goes, if there was no room.
+func (m *Manager) creationFailed(c *Created, err error, isNew bool) {
+	l := c.Log
+	if l.segments.Load() != nil {
+		l.close()
+	}
+	err = fmt.Errorf("create %s: %w", l.path, err)
+	if isNew && vfs.NoRoom(err) {
+		err = errors.Join(err, m.uncreate(l.path))
+	}
+	*c = Created{Err: l.dir.trouble(err)}
 }
 
 // adopt gives an existing log to a topic.
@@ -81,15 +167,20 @@ func (m *Manager) adopt(l *Log, topicID [16]byte, cfg Config) error {
 	return nil
 }
 
-// place chooses the live directory with the fewest logs, the first of several; nil if there is none.
-// (Kafka: LogManager.nextLogDirs.)
-func (m *Manager) place() *dir {
+// logCounts is how many logs each directory has.
+func (m *Manager) logCounts() map[*dir]int {
 	counts := map[*dir]int{}
 	m.logsMu.RLock()
+	defer m.logsMu.RUnlock()
 	for _, l := range m.logs {
 		counts[l.dir]++
 	}
-	m.logsMu.RUnlock()
+	return counts
+}
+
+// place chooses the live directory with the fewest logs, the first of several; nil if there is none.
+// (Kafka: LogManager.nextLogDirs.)
+func (m *Manager) place(counts map[*dir]int) *dir {
 	var best *dir
 	for _, d := range m.liveDirs() {
 		if best == nil || counts[d] < counts[best] {
@@ -107,7 +198,7 @@ func (m *Manager) uncreate(full string) error {
 	return m.fs.SyncDir(path.Dir(full))
 }
 
-// createFiles makes directory and first segment, durably.
+// createFiles makes directory and first segment, durably but for the directory's name.
 func (m *Manager) createFiles(l *Log) error {
 	if err := m.fs.MkdirAll(l.path, 0o755); err != nil {
 		return err
@@ -122,7 +213,7 @@ func (m *Manager) createFiles(l *Log) error {
 		return err
 	}
 	l.namesUnsynced = false
-	return m.fs.SyncDir(path.Dir(l.path))
+	return nil
 }
 
 func (m *Manager) writePartitionMetadata(dir string, topicID [16]byte) error {

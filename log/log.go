@@ -14,6 +14,7 @@ import (
 	"github.com/ottla/ottla/internal/vfs"
 	"github.com/ottla/ottla/log/batch"
 	"github.com/ottla/ottla/log/epoch"
+	"github.com/ottla/ottla/log/files"
 	"github.com/ottla/ottla/log/producer"
 	"github.com/twmb/franz-go/pkg/kerr"
 )
@@ -26,6 +27,7 @@ type Log struct {
 	tp     topicPartition
 	dir    *dir
 	fs     vfs.FS
+	pool   *files.Pool
 	clk    clock.Clock
 	logger *slog.Logger
 	codecs *batch.Codecs
@@ -48,7 +50,7 @@ type Log struct {
 	// cleaned is the offset up to which the log was compacted, clean.NoCheckpoint if it never was. Written
 	// with mu held.
 	cleaned atomic.Int64
-	// indexesOwed says that the last flush had no room for index entries, which wait in memory. Written with
+	// indexesOwed says that the last flush had no room for index entries or leader epochs, which wait in memory. Written with
 	// flushing held.
 	indexesOwed atomic.Bool
 	// owedFrom is the first segment whose index entries loading had no room for. Not used once l is shared.
@@ -70,6 +72,9 @@ type Log struct {
 	// truncation, the only thing that takes bytes away under them.
 	reading sync.RWMutex
 
+	// progress is told what is recovered; nil but for a log that is being loaded at start.
+	progress *progress
+
 	mu sync.Mutex // guards what follows, and all appends
 	// path is the partition's directory.
 	path      string
@@ -80,8 +85,11 @@ type Log struct {
 	unsynced  []int64
 	// namesUnsynced says that a new file's name isn't durable yet.
 	namesUnsynced bool
-	// epochsOwed says that the checkpoint of leader epochs is older than the cache.
-	epochsOwed bool
+	// rolledFrom is where the oldest segment begins that was rolled since the last flush, NoLimit without
+	// one. The roll changed it even if all records were flushed before.
+	rolledFrom int64
+	// epochsWritten is what the file of leader epochs says.
+	epochsWritten []epoch.Entry
 	// truncations counts truncations, so that a compaction notices that its segments were cut.
 	truncations int
 	// jitter is subtracted from the active segment's age limit.
@@ -99,6 +107,8 @@ type Log struct {
 type host interface {
 	// flushSoon flushes the log in the background.
 	flushSoon(l *Log)
+	// crowded says that so many files wait for a flush that whoever appends must wait for his.
+	crowded() bool
 	// after runs f once d has passed, unless the manager is closed first.
 	after(d time.Duration, f func())
 	// checkpointRecoveryPoints and checkpointLogStarts write the directory's files durably.
@@ -237,7 +247,7 @@ func floorSegment(segs []*segment, offset int64) int {
 
 // segmentOptions are those of a new segment.
 func (l *Log) segmentOptions(c *Config) segmentOptions {
-	o := segmentOptions{fs: l.fs, dir: l.path, maxIndexBytes: c.SegmentIndexBytes}
+	o := segmentOptions{pool: l.pool, dir: l.path, maxIndexBytes: c.SegmentIndexBytes}
 	if c.Preallocate {
 		o.preallocate = int64(c.SegmentBytes)
 	}

@@ -92,11 +92,11 @@ func (l *Log) scanSegments(segs []*segment, from, to int64, visit func(*segment,
 }
 
 func (l *Log) scanSegment(s *segment, from, to int64, visit func(*segment, vfs.File, *batch.Header, int64) error) error {
-	f, err := s.log.hold()
+	f, err := s.log.Hold()
 	if err != nil {
 		return err
 	}
-	defer s.log.release()
+	defer s.log.Release()
 	at, err := s.offsets.Lookup(from)
 	if err != nil {
 		return err

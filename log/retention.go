@@ -149,7 +149,7 @@ func (l *Log) ageTimestamp(s *segment, nowMs int64) int64 {
 	if largest >= 0 && largest <= nowMs {
 		return largest
 	}
-	if info, err := l.fs.Stat(s.log.name()); err == nil && !info.ModTime().IsZero() {
+	if info, err := l.fs.Stat(s.log.Path()); err == nil && !info.ModTime().IsZero() {
 		return min(nowMs, info.ModTime().UnixMilli())
 	}
 	if !s.created.IsZero() {

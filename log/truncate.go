@@ -112,6 +112,7 @@ func (l *Log) truncateTo(offset int64) error {
 	if err := segs[i].flushLog(); err != nil {
 		return err
 	}
+	segs[i].log.Unpin()
 	if err := l.changeEpochs(func(c *epochCache) bool { return c.TruncateFromEnd(end) }); err != nil {
 		return err
 	}

@@ -221,7 +221,8 @@ func (m *Manager) registeredIn(img *image.Image) (epoch int64, ok bool) {
 
 // applyTopic applies the partitions of a topic that changed.
 func (m *Manager) applyTopic(img *image.Image, c image.TopicChange) {
-	var settings *Settings
+	var changed []*Partition
+	var missing []int32
 	for index, s := range c.New.Partitions() {
 		if c.Old != nil && c.Old.ID == c.New.ID && c.Old.Partition(index) == s {
 			continue
@@ -229,21 +230,24 @@ func (m *Manager) applyTopic(img *image.Image, c image.TopicChange) {
 		if !holds(s, m.cfg.NodeID) {
 			continue
 		}
-		p := m.held(c.New, index)
-		if p == nil {
-			if settings == nil {
-				s := m.cfg.Settings(img, c.New.Name)
-				settings = &s
-			}
-			p = m.open(c.New, index, *settings)
+		if p := m.held(c.New, index); p != nil {
+			changed = append(changed, p)
+		} else {
+			missing = append(missing, index)
 		}
+	}
+	if len(missing) > 0 {
+		changed = append(changed, m.open(c.New, missing, m.cfg.Settings(img, c.New.Name))...)
+	}
+	for _, p := range changed {
+		s := c.New.Partition(p.index)
 		if err := p.apply(s); err != nil {
 			m.cfg.Logger.Error("can't lead partition", "topic", p.topic, "partition", p.index, "leader_epoch", s.LeaderEpoch, "error", err)
 		}
 		if p.failure == nil {
 			// Visible only now: a request that finds it finds it led.
 			m.mu.Lock()
-			m.partitions[topicPartition{c.New.Name, index}] = p
+			m.partitions[topicPartition{c.New.Name, p.index}] = p
 			m.mu.Unlock()
 			m.follow(p)
 		}
@@ -295,37 +299,41 @@ func (m *Manager) held(t *image.Topic, index int32) *Partition {
 	return nil
 }
 
-// open makes a partition with its log. Trouble with the log is kept in the partition, which then
+// open makes partitions of a topic with their logs. Trouble with a log is kept in the partition, which then
 // answers KAFKA_STORAGE_ERROR.
-func (m *Manager) open(t *image.Topic, index int32, settings Settings) *Partition {
-	p := newPartition(m, m.cfg.NodeID, t.Name, t.ID, index)
-	p.configure(settings)
-	l, err := m.openLog(t, index, settings.Log)
-	if err != nil {
-		m.cfg.Logger.Error("can't open log", "topic", t.Name, "partition", index, "error", err)
-		p.failure = storageError(err)
-		m.mu.Lock()
-		m.partitions[topicPartition{t.Name, index}] = p
-		m.mu.Unlock()
-		return p
+func (m *Manager) open(t *image.Topic, indexes []int32, settings Settings) []*Partition {
+	out := make([]*Partition, len(indexes))
+	for i, c := range m.openLogs(t, indexes, settings.Log) {
+		p := newPartition(m, m.cfg.NodeID, t.Name, t.ID, indexes[i])
+		p.configure(settings)
+		out[i] = p
+		if c.Err != nil {
+			m.cfg.Logger.Error("can't open log", "topic", t.Name, "partition", p.index, "error", c.Err)
+			p.failure = storageError(c.Err)
+			m.mu.Lock()
+			m.partitions[topicPartition{t.Name, p.index}] = p
+			m.mu.Unlock()
+			continue
+		}
+		p.log = c.Log
 	}
-	p.log = l
-	return p
+	return out
 }
 
-func (m *Manager) openLog(t *image.Topic, index int32, cfg commitlog.Config) (*commitlog.Log, error) {
-	if l, ok := m.cfg.Logs.Get(t.Name, index); ok && l.TopicID() != t.ID {
-		// The topic was deleted, and made again, while this broker was away.
-		if err := m.cfg.Logs.Delete(t.Name, index); err != nil {
-			return nil, fmt.Errorf("delete log of a former topic: %w", err)
+// openLogs opens or makes the logs of a topic's partitions.
+func (m *Manager) openLogs(t *image.Topic, indexes []int32, cfg commitlog.Config) []commitlog.Created {
+	var former []*commitlog.Log
+	logs := make([]commitlog.NewLog, len(indexes))
+	for i, index := range indexes {
+		if l, ok := m.cfg.Logs.Get(t.Name, index); ok && l.TopicID() != t.ID && l.TopicID() != (image.ID{}) {
+			// The topic was deleted, and made again, while this broker was away. A log without an id may be
+			// older than ids are; it is taken over.
+			former = append(former, l)
 		}
+		logs[i] = commitlog.NewLog{Topic: t.Name, Partition: index, TopicID: t.ID, Config: cfg}
 	}
-	l, err := m.cfg.Logs.Create(t.Name, index, t.ID, cfg)
-	if err != nil {
-		return nil, err
-	}
-	l.UpdateConfig(cfg) // A log that was loaded at start has the settings of then.
-	return l, nil
+	m.deleteLogs(former) // What fails to go is met again as a log of another topic.
+	return m.cfg.Logs.CreateAll(logs)
 }
 
 // storageError makes any trouble with a log one that clients understand.
