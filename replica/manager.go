@@ -316,6 +316,7 @@ func (m *Manager) open(t *image.Topic, indexes []int32, settings Settings) []*Pa
 			continue
 		}
 		p.log = c.Log
+		p.log.OnStartMoved(p.startMoved)
 	}
 	return out
 }

@@ -59,6 +59,8 @@ type Partition struct {
 	// readers wait for an upper bound to move, commits for the high watermark to pass an offset, deletes
 	// for the low watermark to reach one.
 	readers, commits, deletes waitList
+	// resting are the fetch sessions that want to be told of the next news.
+	resting restList
 }
 
 // state is what the cluster metadata says of a partition.
@@ -232,6 +234,7 @@ func (p *Partition) advance(appendedBytes int) {
 			// A transaction that ended frees bytes that nobody counted.
 			stableJumped: stable != after || stableBefore != before,
 		})
+		p.wakeResting(appendedBytes > 0, after > before, stable > stableBefore)
 	}
 	if after > before {
 		p.wakeCommits(after)
