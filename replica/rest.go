@@ -276,3 +276,12 @@ func (p *Partition) wakeAllResting(hurry bool) {
 		e.rest.end(e, true, hurry)
 	}
 }
+
+// Resting counts the sessions that rest in a partition, for tests.
+func (m *Manager) Resting(topic string, index int32) int {
+	p, err := m.partition(topic, index)
+	if err != nil {
+		return 0
+	}
+	return int(p.resting.len.Load())
+}
