@@ -155,7 +155,7 @@ func (l *lifecycle) heartbeat(ctx context.Context, wantShutdown bool) (*kmsg.Bro
 	req.Version = req.MaxVersion()
 	req.BrokerID, req.BrokerEpoch, req.WantShutdown = l.nodeID, l.epoch, wantShutdown
 	req.CurrentMetadataOffset = l.server.controller.Image().Offset()
-	for _, d := range l.server.logs.Dirs() {
+	for _, d := range l.server.logs.DirStates() {
 		if d.Err != nil && d.ID != ([16]byte{}) {
 			req.OfflineLogDirs = append(req.OfflineLogDirs, d.ID)
 		}
