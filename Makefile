@@ -110,6 +110,10 @@ bench-startup: build ## time to start with 10,000 partitions, after clean stops 
 bench-compaction: build ## log compaction in Ottla and in Kafka in turn, on the same gigabyte
 	./bench/compaction.sh
 
+.PHONY: bench-cluster
+bench-cluster: build ## three nodes of Ottla and of Kafka: 10,000 partitions, failover, replicated loads
+	./bench/cluster.sh
+
 .PHONY: kill9
 kill9: build ## kill -9 the broker 50 times under load; tells how long recoveries took
 	cd compat-tests && OTTLA_BIN=$(CURDIR)/bin/ottla $(GO) test ./crash -count=1 -v -run '^TestKill$$' -rounds 50 -timeout 30m

@@ -45,10 +45,8 @@ func (m *Manager) checkRetentionOf(logs []*Log) {
 // flushDue flushes the logs whose flush.ms has passed.
 func (m *Manager) flushDue() {
 	nowMs := m.clk.Now().UnixMilli()
-	for _, l := range m.Logs() {
-		if l.dir.offline() == nil && l.flushDue(nowMs) {
-			m.flush(l)
-		}
+	for _, l := range m.logsThat(func(l *Log) bool { return l.dir.offline() == nil && l.flushDue(nowMs) }) {
+		m.flush(l)
 	}
 }
 
@@ -115,10 +113,8 @@ func (f *flusher) addAll(m *Manager) {
 	if !f.all.Swap(false) {
 		return
 	}
-	for _, l := range m.Logs() {
-		if l.recoveryPoint.Load() < l.logEndOffset.Load() {
-			f.waiting[l] = struct{}{}
-		}
+	for _, l := range m.logsThat(func(l *Log) bool { return l.recoveryPoint.Load() < l.logEndOffset.Load() }) {
+		f.waiting[l] = struct{}{}
 	}
 }
 

@@ -45,6 +45,8 @@ type Log struct {
 	logStartOffset, highWatermark, logEndOffset atomic.Int64
 	// firstUnstable is the first offset of the oldest undecided transaction, NoLimit without one.
 	firstUnstable atomic.Int64
+	// startMoved is called after logStartOffset has moved up, nil without one; see OnStartMoved.
+	startMoved atomic.Pointer[func()]
 	// recoveryPoint: offsets below it are known to be flushed. Written with mu held.
 	recoveryPoint atomic.Int64
 	// cleaned is the offset up to which the log was compacted, clean.NoCheckpoint if it never was. Written
@@ -169,6 +171,10 @@ func (l *Log) HighWatermark() int64 { return l.highWatermark.Load() }
 func (l *Log) LastStableOffset() int64 {
 	return min(l.highWatermark.Load(), l.firstUnstable.Load())
 }
+
+// OnStartMoved has f called whenever the log start moves up, by retention too. f is called with the log's lock
+// held and must not use the log but for its offsets. A later call replaces f.
+func (l *Log) OnStartMoved(f func()) { l.startMoved.Store(&f) }
 
 // RecoveryPoint is the offset below which everything is flushed.
 func (l *Log) RecoveryPoint() int64 { return l.recoveryPoint.Load() }

@@ -173,10 +173,16 @@ func (m *Manager) Logs() []*Log { return m.logsIn(nil) }
 
 // logsIn is every log in a directory, or in all of them, sorted.
 func (m *Manager) logsIn(d *dir) []*Log {
+	return m.logsThat(func(l *Log) bool { return d == nil || l.dir == d })
+}
+
+// logsThat is every log that is wanted, sorted. Of many logs few are wanted where nothing happens, and sorting is
+// what costs.
+func (m *Manager) logsThat(wanted func(*Log) bool) []*Log {
+	var out []*Log
 	m.logsMu.RLock()
-	out := make([]*Log, 0, len(m.logs))
 	for _, l := range m.logs {
-		if d == nil || l.dir == d {
+		if wanted(l) {
 			out = append(out, l)
 		}
 	}
@@ -223,6 +229,22 @@ func (m *Manager) Dirs() []DirInfo {
 		}
 		info.Logs, info.Futures = m.logsIn(d), m.futuresIn(d)
 		out = append(out, info)
+	}
+	return out
+}
+
+// DirState is one log dir for those who ask often.
+type DirState struct {
+	ID [16]byte
+	// Err is why the directory is offline, nil if it is not.
+	Err error
+}
+
+// DirStates tells which directories are offline, in the order of log.dirs.
+func (m *Manager) DirStates() []DirState {
+	out := make([]DirState, len(m.dirs))
+	for i, d := range m.dirs {
+		out[i] = DirState{ID: d.id, Err: d.offline()}
 	}
 	return out
 }

@@ -65,6 +65,9 @@ func (l *Log) advanceStart(offset int64) error {
 	}
 	l.producers.OnLogStartOffset(offset)
 	l.publishUnstable()
+	if f := l.startMoved.Load(); f != nil {
+		(*f)()
+	}
 	return nil
 }
 

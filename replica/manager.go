@@ -335,7 +335,7 @@ func (m *Manager) open(missing []commitlog.NewLog, settings Settings) []*Partiti
 			m.mu.Unlock()
 			continue
 		}
-		p.current.Store(c.Log)
+		p.use(c.Log)
 	}
 	return out
 }

@@ -23,6 +23,7 @@ type Node struct {
 	// StartTime is from exec to the first Metadata answer that has a broker.
 	StartTime time.Duration
 	cmd       *exec.Cmd
+	started   time.Time
 	exited    chan struct{}
 	log       string
 }
@@ -73,21 +74,26 @@ func launchWithin(ctx context.Context, limit time.Duration, name, address, dir s
 var probe = []byte("\x00\x00\x00\x13\x00\x03\x00\x00\x00\x00\x00\x07\x00\x05probe\x00\x00\x00\x00")
 
 // answers says whether a Metadata request is answered with at least one broker.
-func answers(address string) bool {
+func answers(address string) bool { return listed(address) > 0 }
+
+// listed is how many brokers a Metadata answer names, 0 if there is none.
+func listed(address string) int {
 	c, err := net.DialTimeout("tcp", address, time.Second)
 	if err != nil {
-		return false
+		return 0
 	}
 	defer c.Close()
 	if c.SetDeadline(time.Now().Add(3*time.Second)) != nil {
-		return false
+		return 0
 	}
 	if _, err := c.Write(probe); err != nil {
-		return false
+		return 0
 	}
 	var head [12]byte // size, correlation id, number of brokers
-	_, err = io.ReadFull(c, head[:])
-	return err == nil && binary.BigEndian.Uint32(head[8:]) > 0
+	if _, err = io.ReadFull(c, head[:]); err != nil {
+		return 0
+	}
+	return int(binary.BigEndian.Uint32(head[8:]))
 }
 
 // Stop ends the broker in order; by force if it takes longer than 20 seconds.
