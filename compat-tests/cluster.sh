@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
 # cluster.sh up|down|start I|stop I|kill I|pid I|bootstrap|logs I|check: a cluster of Ottla processes on 127.0.0.1 for the tests.
-# "stop" sends SIGTERM and waits, "kill" is kill -9, "check" prints what the nodes complained of and fails if there was anything.
+# "start" does nothing to a node that runs, "stop" sends SIGTERM and waits, "kill" is kill -9, "check" prints what the nodes complained of and fails if there was anything.
 #   CLUSTER_DIR         settings, data, logs and pids, of its own for each cluster
 #   CLUSTER_PORT        node I's clients connect to PORT+I, controllers are at PORT+20+I (29320)
 #   CLUSTER_NODES       how many (3); the first three are controllers too
 #   CLUSTER_PROXIED     set: clients are told PORT+60+I (a proxy's), and connect through it to PORT+10+I
 #   CLUSTER_PROPERTIES  a file of further settings
 #   OTTLA_BIN           the binary (../bin/ottla)
+#   KAFKA_LIBS          set: the folder of Kafka's jars, for a cluster of Kafka's to compare with
 set -euo pipefail
 bin=${OTTLA_BIN:-$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)/bin/ottla}
 : "${CLUSTER_DIR:?}"
@@ -39,16 +40,21 @@ PROPERTIES
 	[ -z "${CLUSTER_PROPERTIES:-}" ] || cat "$CLUSTER_PROPERTIES" >> "$dir/server.properties"
 }
 launch() {
-	local dir=$CLUSTER_DIR/$1
+	local dir=$CLUSTER_DIR/$1 command=("$bin" serve -c) pid
+	pid=$(cat "$dir/pid" 2>/dev/null) && ! gone "$pid" && return
+	if [ -n "${KAFKA_LIBS:-}" ]; then
+		command=(java -Xms128m -Xmx512m -XX:+UseSerialGC -cp "$KAFKA_LIBS/*" kafka.Kafka)
+		[ -d "$dir/data" ] || java -cp "$KAFKA_LIBS/*" kafka.tools.StorageTool format -t AAAAAAAAQACAAAAAAAAAAA -c "$dir/server.properties" > "$dir/format.log" 2>&1
+	fi
 	: > "$dir/start.log"
-	setsid nohup "$bin" serve -c "$dir/server.properties" >> "$dir/start.log" 2>&1 < /dev/null &
+	setsid nohup "${command[@]}" "$dir/server.properties" >> "$dir/start.log" 2>&1 < /dev/null &
 	echo $! > "$dir/pid"
 }
 gone() { [ ! -e "/proc/$1" ] || grep -q '^State:.Z' "/proc/$1/status" 2>/dev/null; }
 ready() {
 	local n dir=$CLUSTER_DIR/$1
 	for ((n = 0; n < 1200; n++)); do
-		if grep -q 'msg=ready' "$dir/start.log"; then return; fi
+		if grep -qE 'msg=ready|Kafka Server started' "$dir/start.log"; then return; fi
 		if gone "$(cat "$dir/pid")"; then break; fi
 		sleep 0.05
 	done
@@ -87,5 +93,5 @@ check)
 		if "${BASH_SOURCE[0]}" logs "$i" | grep -E 'panic|level=ERROR' | sed "s/^/node $i: /"; then status=1; fi
 	done
 	exit $status ;;
-*) sed -n 2,10p "${BASH_SOURCE[0]}" >&2; exit 2 ;;
+*) sed -n 2,11p "${BASH_SOURCE[0]}" >&2; exit 2 ;;
 esac
