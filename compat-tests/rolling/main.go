@@ -6,11 +6,13 @@
 //	rolling work BROKERS TOPIC GROUP      the franz-go client; Rolling.java and rolling.py are the others
 //
 // A client produces numbers with an idempotent producer and reads them with a group of two consumers that commit what they
-// have read. It prints "ready" when records flow, goes on until its standard input ends, reads the rest and the whole topic once
+// have read. It prints "ready" when records flow, goes on until its standard input ends ("kill" there tells that nodes will be
+// killed), reads the rest and the whole topic once
 // more, and prints a line of counts and PASS or FAIL.
 package main
 
 import (
+	"bufio"
 	"context"
 	"fmt"
 	"io"
@@ -147,12 +149,16 @@ func coordinator(ctx context.Context, brokers []string, group string) error {
 	return nil
 }
 
-// ended is closed when r ends.
-func ended(r io.Reader) <-chan struct{} {
+// ended is closed when r ends; kill is called when r says so.
+func ended(r io.Reader, kill func()) <-chan struct{} {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		_, _ = io.Copy(io.Discard, r)
+		for lines := bufio.NewScanner(r); lines.Scan(); {
+			if lines.Text() == "kill" {
+				kill()
+			}
+		}
 	}()
 	return done
 }

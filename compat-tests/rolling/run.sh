@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # run.sh [BOOTSTRAP]: restarts the nodes of a cluster of three one after the other, twice around by SIGTERM and once by kill -9, while franz-go,
 # librdkafka and the Java client work (main.go says what they do and count). No error may reach them, nothing may be lost, doubled, read again or
-# reassigned. The cluster is its own, the argument isn't used. KAFKA=1 takes one of Kafka's; ROUNDS="stop kill" and CLIENTS="java" change the course.
+# reassigned; what main.go counts apart for franz-go is what it does with Kafka, too. The cluster is its own, the argument isn't used. KAFKA=1 takes one of Kafka's; ROUNDS="stop kill" and CLIENTS="java" change the course.
 . "$(dirname "${BASH_SOURCE[0]}")/../lib.sh" "${1:-none}"
 . "$ROOT/compat-tests/python/venv.sh"
 . "$ROOT/compat-tests/tools/kafka.sh"
@@ -63,6 +63,7 @@ for name in "${clients[@]}"; do
 	done
 done
 for round in ${ROUNDS:-stop stop kill}; do
+	if [ "$round" = kill ]; then for fd in "${inputs[@]}"; do echo kill >&"$fd"; done; fi
 	for node in 1 2 3; do
 		coordinates=
 		for name in "${clients[@]}"; do

@@ -39,7 +39,11 @@ func work(ctx context.Context, brokers []string, topic, group string, stop io.Re
 	c.ready = true
 	c.mu.Unlock()
 	fmt.Println("ready")
-	<-ended(stop)
+	<-ended(stop, func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.killing = true
+	})
 	endProducing()
 	producer.Wait()
 	for until := time.Now().Add(patience); c.size(c.read) < c.size(c.acked) && time.Now().Before(until); {
