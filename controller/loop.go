@@ -86,6 +86,11 @@ type loop struct {
 	term        uint64
 	// live is what this leadership knows of the brokers' heartbeats; owned as speculative is, and nil with it.
 	live *decide.Liveness
+	// gone is sent to when a broker's connection ends, suspects when raft names another leader.
+	gone     chan brokerGone
+	suspects chan raft.Observation
+	// formerLeader is the node that led the quorum last, other than this one; -1 if unknown. Owned as term is.
+	formerLeader int32
 	// tick is sent to when something may be due that no request asks for; alarm does that.
 	tick  chan struct{}
 	alarm clock.Timer
@@ -102,6 +107,10 @@ func newLoop(c *Controller) *loop {
 		lost:       make(chan uint64, 1),
 		done:       make(chan struct{}),
 		tick:       make(chan struct{}, 1),
+		gone:       make(chan brokerGone, 16),
+		suspects:   make(chan raft.Observation, 16),
+
+		formerLeader: -1,
 	}
 }
 
@@ -139,6 +148,12 @@ func (l *loop) run() {
 			}
 		case cmd := <-l.mailbox:
 			l.handle(cmd)
+		case g := <-l.gone:
+			if l.live != nil {
+				l.live.Disconnected(g.broker, g.epoch, l.c.now())
+			}
+		case o := <-l.suspects:
+			l.noteLeader(o)
 		case <-l.tick:
 			l.alarmAt = time.Time{}
 			l.handleDue()
@@ -221,6 +236,10 @@ func (l *loop) lead() {
 		l.c.logger.Info("bootstrapped a new cluster", "clusterId", l.speculative.ClusterID())
 	}
 	l.live = decide.NewLiveness(l.speculative, l.c.cfg.Settings, l.c.now())
+	for len(l.suspects) > 0 {
+		l.noteLeader(<-l.suspects)
+	}
+	l.live.Suspect(l.formerLeader, l.c.now())
 	if !l.c.markReady(l.speculative.Offset()) {
 		l.stepDown()
 		return

@@ -61,6 +61,9 @@ func (c *Controller) newRaft(ctx context.Context, n *raftNode) error {
 	if err == nil {
 		n.Raft, err = raft.NewRaft(c.raftConfig(), c.fsm, n.stores.Log, n.stores.Stable, n.stores.Snapshots, transport)
 	}
+	if err == nil {
+		c.observeLeaders(n.Raft)
+	}
 	if err != nil {
 		return errors.Join(err, closeTransport(transport))
 	}

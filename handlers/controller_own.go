@@ -21,6 +21,10 @@ func (d *Deps) handleOwn(a ActiveController, r *wire.Request) {
 		ctx, cancel := context.WithTimeout(context.Background(), maxForward)
 		defer cancel()
 		r.OnClose(cancel)
+		if beat, ok := r.Body.(*kmsg.BrokerHeartbeatRequest); ok && !beat.WantShutdown {
+			broker, epoch := beat.BrokerID, beat.BrokerEpoch
+			r.Session.AtEnd("broker", func() { a.BrokerDisconnected(broker, epoch) })
+		}
 		f, err := a.HandleHere(ctx, r.Body)
 		if err != nil {
 			f.Response = r.Body.ResponseKind()

@@ -12,6 +12,8 @@ import (
 type ActiveController interface {
 	// HandleHere runs a request if this node is the active controller, and doesn't send it on.
 	HandleHere(ctx context.Context, req kmsg.Request) (controller.Forwarded, error)
+	// BrokerDisconnected says that the connection of a broker's heartbeats ended.
+	BrokerDisconnected(broker int32, epoch int64)
 	// Leader is the active controller's id, -1 if unknown, and its address.
 	Leader() (id int32, address string)
 }

@@ -327,6 +327,7 @@ func (l *link) die() {
 	for _, f := range fns {
 		f()
 	}
+	l.session.end()
 	l.server.forget(l)
 }
 

@@ -2,6 +2,7 @@ package wire
 
 import (
 	"net/netip"
+	"sync"
 	"sync/atomic"
 )
 
@@ -20,6 +21,37 @@ type Session struct {
 	Principal string
 
 	software atomic.Pointer[ClientSoftware]
+
+	mu sync.Mutex
+	// atEnd is called when the connection has ended; nil afterwards, with ended set. Both guarded by mu.
+	atEnd map[string]func()
+	ended bool
+}
+
+// AtEnd has f called once when the connection has ended, at once if it has; f must not block. A later f under the
+// same name takes the place of an earlier one.
+func (s *Session) AtEnd(name string, f func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ended {
+		go f()
+		return
+	}
+	if s.atEnd == nil {
+		s.atEnd = map[string]func(){}
+	}
+	s.atEnd[name] = f
+}
+
+// end calls what waits for the end of the connection.
+func (s *Session) end() {
+	s.mu.Lock()
+	fns := s.atEnd
+	s.atEnd, s.ended = nil, true
+	s.mu.Unlock()
+	for _, f := range fns {
+		f()
+	}
 }
 
 // ClientSoftware is what a client said of itself in ApiVersions (KIP-511).

@@ -12,7 +12,9 @@ import (
 // goroutine that decides; decisions change it, also such whose records are lost later, which ends
 // the leadership and the Liveness with it.
 type Liveness struct {
-	timeout  time.Duration
+	timeout time.Duration
+	// grace is how long a broker that seems to be gone may be silent.
+	grace    time.Duration
 	brokers  map[int32]*contact
 	unclean  schedule
 	balance  schedule
@@ -26,6 +28,8 @@ type contact struct {
 	// last is when the broker was heard of last; inSession tells whether that counts.
 	last      time.Time
 	inSession bool
+	// disconnected tells that the connection ended by which the broker was heard of last.
+	disconnected bool
 	// offset is the metadata offset that the broker reported last; -1 before.
 	offset int64
 	// shutdownOffset is the metadata offset that all active brokers must have before the broker may
@@ -51,6 +55,7 @@ func NewLiveness(m *image.Image, settings *config.Broker, now time.Time) *Livene
 		timeout: time.Duration(settings.Quorum.BrokerSessionTimeoutMs) * time.Millisecond,
 		brokers: map[int32]*contact{},
 	}
+	l.grace = min(l.timeout, time.Duration(settings.Quorum.BrokerHeartbeatIntervalMs)*time.Millisecond+graceAfterHeartbeat)
 	l.unclean.start(settings.Int("unclean.leader.election.interval.ms"), now)
 	l.balance.start(settings.Int("leader.imbalance.check.interval.seconds")*1000, now)
 	l.balanced = settings.Bool("auto.leader.rebalance.enable")
@@ -69,7 +74,35 @@ func (l *Liveness) Note(broker int32, epoch int64, now time.Time) {
 	if c == nil {
 		return
 	}
-	c.last, c.inSession = now, true
+	c.last, c.inSession, c.disconnected = now, true, false
+}
+
+// graceAfterHeartbeat is what a broker that lost its connection to the controller has to come back, on top of the
+// time to its next heartbeat, which tells it of the loss.
+const graceAfterHeartbeat = time.Second
+
+// Disconnected says that the connection ended by which a registration was heard of last: most likely the process
+// died. Its session ends soon unless it is heard of again, and another incarnation may register at once. Kafka
+// waits for the end of the session.
+func (l *Liveness) Disconnected(broker int32, epoch int64, now time.Time) {
+	if c := l.brokers[broker]; c != nil && c.epoch == epoch && c.inSession {
+		c.disconnected = true
+		c.shorten(l, now)
+	}
+}
+
+// Suspect says that a broker's node was lost as a controller: its session ends soon unless it is heard of.
+func (l *Liveness) Suspect(broker int32, now time.Time) {
+	if c := l.brokers[broker]; c != nil && c.inSession {
+		c.shorten(l, now)
+	}
+}
+
+// shorten lets a session end a grace from now, if it doesn't end earlier.
+func (c *contact) shorten(l *Liveness, now time.Time) {
+	if last := now.Add(l.grace - l.timeout); last.Before(c.last) {
+		c.last = last
+	}
 }
 
 // of returns the state of a registration, a new one if need be; nil if a later one is known.
@@ -88,7 +121,7 @@ func (l *Liveness) of(broker int32, epoch int64) *contact {
 // inSession tells whether a registration was heard of within the session timeout.
 func (l *Liveness) inSession(broker int32, epoch int64, now time.Time) bool {
 	c := l.brokers[broker]
-	return c != nil && c.epoch == epoch && c.inSession && now.Sub(c.last) <= l.timeout
+	return c != nil && c.epoch == epoch && c.inSession && !c.disconnected && now.Sub(c.last) <= l.timeout
 }
 
 // endSession lets a next incarnation of the broker register at once.

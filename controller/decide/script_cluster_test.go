@@ -164,6 +164,21 @@ func (s *script) cmdTakeover(*datadriven.TestData, [][]string) {
 	s.live = NewLiveness(s.image, s.settings, s.now)
 }
 
+// cmdDisconnect ends the connections of brokers: id.
+func (s *script) cmdDisconnect(_ *datadriven.TestData, in [][]string) {
+	for _, words := range in {
+		id := int32(s.number(words[0], 0))
+		s.live.Disconnected(id, s.image.Broker(id).Epoch, s.now)
+	}
+}
+
+// cmdSuspect takes brokers for gone, as a new controller does with the former one's: id.
+func (s *script) cmdSuspect(_ *datadriven.TestData, in [][]string) {
+	for _, words := range in {
+		s.live.Suspect(int32(s.number(words[0], 0)), s.now)
+	}
+}
+
 // cmdControllers registers controllers: id [feature=max].
 func (s *script) cmdControllers(_ *datadriven.TestData, in [][]string) {
 	for _, words := range in {

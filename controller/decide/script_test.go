@@ -92,7 +92,7 @@ func (s *script) commands() map[string]func(*datadriven.TestData, [][]string) {
 		"create-topics": s.cmdCreateTopics, "delete-topics": s.cmdDeleteTopics, "create-partitions": s.cmdCreatePartitions,
 		"alter": s.cmdAlter, "replace": s.cmdReplace, "elect": s.cmdElect, "reassign": s.cmdReassign, "list-reassignments": s.cmdListReassignments,
 		"register": s.cmdRegister, "heartbeat": s.cmdHeartbeat, "unregister": s.cmdUnregister, "producer-ids": s.cmdProducerIDs, "quorum": s.cmdQuorum,
-		"alter-partition": s.cmdAlterPartition, "update-features": s.cmdUpdateFeatures, "wait": s.cmdWait, "takeover": s.cmdTakeover,
+		"alter-partition": s.cmdAlterPartition, "update-features": s.cmdUpdateFeatures, "wait": s.cmdWait, "takeover": s.cmdTakeover, "disconnect": s.cmdDisconnect, "suspect": s.cmdSuspect,
 		"controllers": s.cmdControllers, "partitions": s.cmdPartitions,
 	}
 }

@@ -28,6 +28,8 @@ type fakeActive struct {
 	clients []*controller.Client
 	// hold, if set, is waited for by requests to the voters.
 	hold chan struct{}
+	// gone takes the brokers whose connections ended.
+	gone chan int32
 }
 
 // client is who made the i-th request.
@@ -43,6 +45,8 @@ func (a *fakeActive) fail(err error) {
 	defer a.mu.Unlock()
 	a.err = err
 }
+
+func (a *fakeActive) BrokerDisconnected(broker int32, _ int64) { a.gone <- broker }
 
 func (a *fakeActive) Leader() (int32, string) { return 1, "" }
 
@@ -92,12 +96,15 @@ func startControllerListener(t *testing.T, a handlers.ActiveController) string {
 // TestForwarder sends clients' and nodes' requests over a socket: the first come with who the client is and go back with an
 // offset, errors tell whether the request was taken, and no kind of request waits for another.
 func TestForwarder(t *testing.T) {
-	active := &fakeActive{hold: make(chan struct{})}
+	active := &fakeActive{hold: make(chan struct{}), gone: make(chan int32, 1)}
 	address := startControllerListener(t, active)
 	f := newForwarder(clock.System{}, 7, 5*time.Second, nil)
 	t.Cleanup(func() {
 		if err := f.close(); err != nil {
 			t.Error(err)
+		}
+		if broker := <-active.gone; broker != 7 {
+			t.Errorf("the connection of broker %d ended", broker)
 		}
 		if _, err := f.Forward(context.Background(), address, nil, kmsg.NewPtrBrokerHeartbeatRequest()); !errors.Is(err, kerr.NotController) {
 			t.Errorf("after close: %v", err)
@@ -120,6 +127,7 @@ func TestForwarder(t *testing.T) {
 		t.Errorf("the client arrived as %+v", c)
 	}
 	beat := kmsg.NewPtrBrokerHeartbeatRequest()
+	beat.BrokerID = 7
 	if got, err := f.Forward(context.Background(), address, nil, beat); err != nil || got.Offset != -1 || active.client(1) != nil {
 		t.Errorf("%+v, %v", got, err)
 	}
