@@ -68,6 +68,11 @@ demo: build ## a real file through the stock console tools, killed and restarted
 fuzz: tools ## every fuzz target for FUZZTIME each (default 30s)
 	./scripts/fuzz.sh $(FUZZTIME)
 
+.PHONY: model
+model: ## a million random steps of a log against its model, seed printed; then a power cut and an error at every file system call
+	$(GO) test ./log -run 'TestTransactionModel$$' -v -model.steps=1000000 -timeout 30m | grep -v 'level=INFO'
+	$(GO) test ./log -run 'TestCrash|TestError' -v -crash.all -timeout 30m
+
 .PHONY: hostile
 hostile: build ## attack the broker with damaged frames and hostile clients
 	./compat-tests/hostile/run.sh

@@ -45,7 +45,8 @@ func (l *Log) flushLocked() error {
 	if from >= end { // No records, but perhaps index entries and files.
 		segs = segs[len(segs)-1:]
 	} else {
-		segs = segs[floorSegment(segs, from):]
+		// With a segment that ends at from: if it was rolled since, its end and its indexes have changed.
+		segs = segs[floorSegment(segs, from-1):]
 	}
 	if noRoom, err := l.syncAll(segs, from < end, path, names, snapshots); err != nil {
 		l.dir.fail(err)

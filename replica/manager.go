@@ -1,6 +1,7 @@
 package replica
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -36,6 +37,12 @@ type Config struct {
 	Peers Peers
 	// ISRChanges reaches the controller; without it in-sync replicas never change.
 	ISRChanges ISRChanges
+	// MoveThreads is how many partitions are moved between directories at a time
+	// (num.replica.alter.log.dirs.threads); one a directory if zero.
+	MoveThreads int
+	// AssignDirs tells the controller which directories hold partitions of this broker, and returns once the
+	// metadata says so (AssignReplicasToDirs, KIP-858). Nil if nobody wants to know.
+	AssignDirs func(ctx context.Context, assignments []DirAssignment) error
 }
 
 // Settings is what a topic's configuration says to its replicas.
@@ -54,6 +61,9 @@ type Manager struct {
 
 	mu         sync.RWMutex
 	partitions map[topicPartition]*Partition // guarded by mu
+
+	moves   mover
+	assigns assigner
 
 	// image is the newest image that was applied; it tells unknown partitions from those of others.
 	image atomic.Pointer[image.Image]
@@ -90,6 +100,8 @@ func NewManager(cfg Config) *Manager {
 	if m.cfg.Replication == (Replication{}) {
 		m.cfg.Replication = DefaultReplication()
 	}
+	m.moves.init(m)
+	m.assigns.init(m)
 	m.image.Store(image.Empty())
 	m.brokerEpoch.Store(noBrokerEpoch)
 	m.changes, m.fetchers = newISRChanges(m), newFetchers(m)
@@ -174,7 +186,8 @@ func (m *Manager) Led(topic string, index int32) (*Partition, int32, error) {
 // delta says. It is called from one goroutine, in the order of the images. old may be nil.
 func (m *Manager) ApplyImage(_, newImage *image.Image, delta *image.Delta) {
 	m.image.Store(newImage)
-	if !m.present {
+	first := !m.present
+	if first {
 		epoch, ok := m.registeredIn(newImage)
 		if !ok {
 			return
@@ -201,7 +214,7 @@ func (m *Manager) ApplyImage(_, newImage *image.Image, delta *image.Delta) {
 	m.deleteLogs(dropped)
 	for _, c := range delta.Topics {
 		if c.New != nil {
-			m.applyTopic(newImage, c)
+			m.applyTopic(newImage, c, first)
 		}
 	}
 	m.reconfigure(newImage, delta)
@@ -219,8 +232,9 @@ func (m *Manager) registeredIn(img *image.Image) (epoch int64, ok bool) {
 	return b.Epoch, true
 }
 
-// applyTopic applies the partitions of a topic that changed.
-func (m *Manager) applyTopic(img *image.Image, c image.TopicChange) {
+// applyTopic applies the partitions of a topic that changed. first says that the image is the first one, and so
+// tells of no new partitions.
+func (m *Manager) applyTopic(img *image.Image, c image.TopicChange, first bool) {
 	var settings *Settings
 	for index, s := range c.New.Partitions() {
 		if c.Old != nil && c.Old.ID == c.New.ID && c.Old.Partition(index) == s {
@@ -235,7 +249,10 @@ func (m *Manager) applyTopic(img *image.Image, c image.TopicChange) {
 				s := m.cfg.Settings(img, c.New.Name)
 				settings = &s
 			}
-			p = m.open(c.New, index, *settings)
+			isNew := !first && (c.Old == nil || c.Old.ID != c.New.ID || c.Old.Partition(index) == nil)
+			p = m.open(c.New, index, *settings, commitlog.Placement{
+				Directory: s.Directory(m.cfg.NodeID), Existing: !isNew,
+			})
 		}
 		if err := p.apply(s); err != nil {
 			m.cfg.Logger.Error("can't lead partition", "topic", p.topic, "partition", p.index, "leader_epoch", s.LeaderEpoch, "error", err)
@@ -246,6 +263,7 @@ func (m *Manager) applyTopic(img *image.Image, c image.TopicChange) {
 			m.partitions[topicPartition{c.New.Name, index}] = p
 			m.mu.Unlock()
 			m.follow(p)
+			m.checkDirectory(p, s)
 		}
 	}
 }
@@ -297,10 +315,10 @@ func (m *Manager) held(t *image.Topic, index int32) *Partition {
 
 // open makes a partition with its log. Trouble with the log is kept in the partition, which then
 // answers KAFKA_STORAGE_ERROR.
-func (m *Manager) open(t *image.Topic, index int32, settings Settings) *Partition {
+func (m *Manager) open(t *image.Topic, index int32, settings Settings, at commitlog.Placement) *Partition {
 	p := newPartition(m, m.cfg.NodeID, t.Name, t.ID, index)
 	p.configure(settings)
-	l, err := m.openLog(t, index, settings.Log)
+	l, err := m.openLog(t, index, settings.Log, at)
 	if err != nil {
 		m.cfg.Logger.Error("can't open log", "topic", t.Name, "partition", index, "error", err)
 		p.failure = storageError(err)
@@ -309,18 +327,18 @@ func (m *Manager) open(t *image.Topic, index int32, settings Settings) *Partitio
 		m.mu.Unlock()
 		return p
 	}
-	p.log = l
+	p.current.Store(l)
 	return p
 }
 
-func (m *Manager) openLog(t *image.Topic, index int32, cfg commitlog.Config) (*commitlog.Log, error) {
+func (m *Manager) openLog(t *image.Topic, index int32, cfg commitlog.Config, at commitlog.Placement) (*commitlog.Log, error) {
 	if l, ok := m.cfg.Logs.Get(t.Name, index); ok && l.TopicID() != t.ID {
 		// The topic was deleted, and made again, while this broker was away.
 		if err := m.cfg.Logs.Delete(t.Name, index); err != nil {
 			return nil, fmt.Errorf("delete log of a former topic: %w", err)
 		}
 	}
-	l, err := m.cfg.Logs.Create(t.Name, index, t.ID, cfg)
+	l, err := m.cfg.Logs.CreateAt(t.Name, index, t.ID, cfg, at)
 	if err != nil {
 		return nil, err
 	}
@@ -349,11 +367,12 @@ func (m *Manager) drop(t *image.Topic, index int32, logs []*commitlog.Log) []*co
 	delete(m.partitions, key)
 	m.mu.Unlock()
 	m.fetchers.unfollow(p)
-	p.retire()
-	if p.log == nil {
+	p.retire() // A move is over or can't end any more.
+	l := p.log()
+	if l == nil {
 		return logs
 	}
-	return append(logs, p.log)
+	return append(logs, l)
 }
 
 func (m *Manager) deleteLogs(logs []*commitlog.Log) {
@@ -413,11 +432,21 @@ func (m *Manager) SetAsideStrays() {
 	}
 }
 
-// Close ends fetching, wakes everyone who waits and drops all partitions; the logs stay as they are.
+// Start lets work begin that changes things by itself: moves between directories that an earlier run began, and
+// telling the controller where partitions lie. It is due once this broker is registered.
+func (m *Manager) Start() {
+	m.assigns.start()
+	m.moves.start()
+}
+
+// Close ends fetching and leaves moves where they are, wakes everyone who waits and drops all partitions; the logs
+// stay as they are.
 func (m *Manager) Close() {
 	m.fetchers.close()
 	m.lag.close()
 	m.changes.close()
+	m.moves.stop()
+	m.assigns.stop()
 	m.mu.Lock()
 	partitions := m.partitions
 	m.partitions = make(map[topicPartition]*Partition)

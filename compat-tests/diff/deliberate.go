@@ -86,8 +86,6 @@ func notServed() map[string]string {
 		"40": "ExpireDelegationToken",
 		"41": "DescribeDelegationToken",
 		// Cluster administration.
-		"34": "AlterReplicaLogDirs",
-		"45": "AlterPartitionReassignments",
 		"49": "AlterClientQuotas",
 		"51": "AlterUserScramCredentials",
 		"57": "UpdateFeatures",

@@ -66,8 +66,9 @@ type Server struct {
 	diverted  atomic.Pointer[controller.Controller]
 	forwarder *forwarder
 	peers     *peers
-	lifecycle *lifecycle
 	metrics   *metricsPage
+	// lifecycle is nil until this broker is registered.
+	lifecycle atomic.Pointer[lifecycle]
 
 	// failedDirs counts the log directories that went offline; each does so once.
 	failedDirs atomic.Int32
@@ -137,8 +138,8 @@ func (s *Server) Close(ctx context.Context) error {
 			errs = append(errs, fmt.Errorf("%s: %w", what, err))
 		}
 	}
-	if s.lifecycle != nil {
-		note("controlled shutdown", s.lifecycle.stop(ctx))
+	if l := s.lifecycle.Load(); l != nil {
+		note("controlled shutdown", l.stop(ctx))
 	}
 	if s.metrics != nil {
 		note("metrics", s.metrics.stop(ctx))
