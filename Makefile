@@ -102,9 +102,17 @@ bench: build ## raw loads and stock perf tools against Ottla and Kafka in turn, 
 bench-quick: build ## the same in 4 minutes, for a look
 	./bench/compare.sh -quick
 
+.PHONY: bench-startup
+bench-startup: build ## time to start with 10,000 partitions, after clean stops and kills
+	cd bench && $(GO) run ./cmd/startup -ottla $(CURDIR)/bin/ottla -results results
+
 .PHONY: bench-compaction
 bench-compaction: build ## log compaction in Ottla and in Kafka in turn, on the same gigabyte
 	./bench/compaction.sh
+
+.PHONY: bench-cluster
+bench-cluster: build ## three nodes of Ottla and of Kafka: 10,000 partitions, failover, replicated loads
+	./bench/cluster.sh
 
 .PHONY: kill9
 kill9: build ## kill -9 the broker 50 times under load; tells how long recoveries took

@@ -25,10 +25,6 @@ func Deliberates() []Deliberate {
 	}
 	return append(list,
 		Deliberate{
-			Case: "describe_configs/*", Path: "*", Field: "Documentation",
-			Reason: "Configuration keys are described without Kafka's explanatory texts.",
-		},
-		Deliberate{
 			Case: "fetch/zstd-for-old-versions-P21", Title: "Fetch v4: zstd*", Path: "*", Field: "*", Reason: zstdReason,
 		},
 		Deliberate{
