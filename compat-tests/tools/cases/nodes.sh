@@ -112,6 +112,7 @@ gone() {
 	NUMBERS=1 SORT=1 t nodes-unregistered-list-endpoints 0 kafka-cluster list-endpoints
 	SORT=1 t nodes-unregistered-describe 0 kafka-topics --describe --topic "$T"
 }
+tool kafka-leader-election --election-type preferred --all-topic-partitions > /dev/null 2>&1
 without 2 gone
 NUMBERS=1 SORT=1 t nodes-registered-list-endpoints 0 kafka-cluster list-endpoints
 SORT=1 t nodes-deleted 0 kafka-topics --delete --topic "$T.*|$M"
