@@ -85,6 +85,15 @@ crash: build ## kill the broker, tear its files, start it again; hand data over 
 disk-full: build ## fill the device of a running broker, a tmpfs, with and without its free-space floor
 	./compat-tests/disk/run.sh
 
+SEEDS ?= 10000
+.PHONY: simulate
+simulate: tools ## whole clusters through simulated trouble, SEEDS of them (default 10000)
+	$(GO) test ./internal/testcluster -run '^TestSimulate$$' -timeout 0 -first -seeds $(SEEDS) -v | grep -v '^ *\(---\|===\) *\(RUN\|PASS\|PAUSE\|CONT\|NAME\)' ; exit $${PIPESTATUS[0]}
+
+.PHONY: mutants
+mutants: tools ## show that the simulation finds planted bugs, and by which seed
+	$(GO) test ./internal/testcluster -run '^TestMutants$$' -timeout 0 -mutants -v
+
 .PHONY: bench
 bench: build ## raw loads and stock perf tools against Ottla and Kafka in turn, 20 minutes
 	./bench/compare.sh
@@ -93,9 +102,17 @@ bench: build ## raw loads and stock perf tools against Ottla and Kafka in turn, 
 bench-quick: build ## the same in 4 minutes, for a look
 	./bench/compare.sh -quick
 
+.PHONY: bench-startup
+bench-startup: build ## time to start with 10,000 partitions, after clean stops and kills
+	cd bench && $(GO) run ./cmd/startup -ottla $(CURDIR)/bin/ottla -results results
+
 .PHONY: bench-compaction
 bench-compaction: build ## log compaction in Ottla and in Kafka in turn, on the same gigabyte
 	./bench/compaction.sh
+
+.PHONY: bench-cluster
+bench-cluster: build ## three nodes of Ottla and of Kafka: 10,000 partitions, failover, replicated loads
+	./bench/cluster.sh
 
 .PHONY: kill9
 kill9: build ## kill -9 the broker 50 times under load; tells how long recoveries took

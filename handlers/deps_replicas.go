@@ -30,6 +30,7 @@ type Replicas interface {
 	// false if nothing waits: wake was called or is about to be, or AwaitFetch is about to report
 	// false.
 	CancelFetch(*replica.FetchPlan) bool
+	Settle(*replica.Rest, *replica.Resting, *replica.FetchPlan, *replica.FetchPartition) bool
 
 	// ListOffset finds an offset by timestamp or by one of the special timestamps.
 	ListOffset(topic string, partition int32, q replica.OffsetQuery) (replica.OffsetAnswer, error)

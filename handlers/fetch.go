@@ -72,7 +72,11 @@ func handleFetch(d *Deps, r *wire.Request) {
 		d.fetches.put(f)
 		return
 	}
-	if d.Replicas.Fetch(&f.plan) || f.maxWait <= 0 {
+	ready := d.Replicas.Fetch(&f.plan)
+	if session != nil {
+		session.rest.Used(d.Clock.Now())
+	}
+	if ready || f.maxWait <= 0 {
 		f.reply()
 		d.fetches.put(f)
 		return
@@ -104,6 +108,9 @@ func (f *fetch) prepare(req *kmsg.FetchRequest) {
 	plan.MinBytes = min(int(req.MinBytes), plan.MaxBytes)
 	f.maxWait = time.Duration(req.MaxWaitMillis) * time.Millisecond
 	if f.session != nil {
+		f.session.mu.Lock()
+		defer f.session.mu.Unlock()
+		f.session.askedBy(f.asker())
 		f.planSession()
 		return
 	}
@@ -111,12 +118,23 @@ func (f *fetch) prepare(req *kmsg.FetchRequest) {
 	f.planFull(req)
 }
 
-// planSession reads every partition of the session.
+// asker is who asks, and how. A leader that has heard of a newer life of a follower is to look at
+// everything, and refuse it.
+func (f *fetch) asker() fetchAsker {
+	a := fetchAsker{version: f.r.Version, isolation: f.plan.Isolation, replica: f.plan.ReplicaID, epoch: f.plan.ReplicaEpoch, rack: f.plan.Rack}
+	if a.replica >= 0 {
+		if b := f.img.Broker(a.replica); b != nil {
+			a.registered = b.Epoch
+		}
+	}
+	return a
+}
+
+// planSession reads every partition of the session that doesn't rest. Requires: s.mu held.
 func (f *fetch) planSession() {
 	s := f.session
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for c := s.head; c != nil; c = c.next {
+	f.plan.Rest = &s.rest
+	for _, c := range s.awake() {
 		fp := replica.FetchPartition{
 			Topic: c.name, Partition: c.key.partition, CurrentLeaderEpoch: c.leaderEpoch, FetchOffset: c.fetchOffset,
 			LastFetchedEpoch: c.lastFetchedEpoch, FollowerLogStartOffset: c.logStartOffset, MaxBytes: c.maxBytes,
@@ -190,10 +208,27 @@ func (f *fetch) park() bool {
 	return true
 }
 
+// replan makes the plan anew, with the partitions that woke. Another request may have the session meanwhile,
+// though the client shouldn't make one; the plan stays as it is then.
+func (f *fetch) replan() {
+	s := f.session
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.epoch != f.epoch || !s.wake() {
+		return
+	}
+	clear(f.plan.Partitions)
+	f.keys, f.plan.Partitions = f.keys[:0], f.plan.Partitions[:0]
+	f.planSession()
+}
+
 // wake runs the plan again. It is called on a goroutine of its own.
 func (f *fetch) wake(expired bool) {
 	defer f.d.guard(f.r)
 	f.img = f.d.Image()
+	if f.session != nil {
+		f.replan()
+	}
 	if !f.d.Replicas.Fetch(&f.plan) && !expired {
 		f.park()
 		return
@@ -269,14 +304,16 @@ func (f *fetch) collect(answer *fetchAnswer, tell func(i int) bool) {
 func (f *fetch) newsOf(s *fetchSession, i int) bool {
 	c := s.partitions[f.keys[i]]
 	fp := &f.plan.Partitions[i]
-	if c == nil || !c.news(fp) {
+	if c == nil {
 		return false
 	}
+	tell := c.news(fp)
 	if fp.Records != nil && fp.Records.Len() > 0 {
-		s.unlink(c)
 		s.pushBack(c)
+	} else {
+		s.settle(f.d.Replicas, c, &f.plan, fp)
 	}
-	return true
+	return tell
 }
 
 // newSession remembers the partitions of a full fetch with what is answered now. It returns the
@@ -292,7 +329,17 @@ func (f *fetch) newSession() int32 {
 		c.leaderEpoch, c.lastFetchedEpoch = fp.CurrentLeaderEpoch, fp.LastFetchedEpoch
 		c.news(fp)
 	}
-	return f.d.fetchSessions.create(s, int(f.d.Configs.Broker().Network.FetchSessionCacheSlots), now)
+	s.asker = f.asker()
+	id := f.d.fetchSessions.create(s, int(f.d.Configs.Broker().Network.FetchSessionCacheSlots), now)
+	if id == 0 {
+		return 0
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i := range f.plan.Partitions {
+		s.settle(f.d.Replicas, s.partitions[f.keys[i]], &f.plan, &f.plan.Partitions[i])
+	}
+	return id
 }
 
 func (pool *fetchPool) get() *fetch {
@@ -310,7 +357,7 @@ func (pool *fetchPool) put(f *fetch) {
 	if cap(f.plan.Partitions) > maxPooledPartitions {
 		return
 	}
-	f.d, f.r, f.img, f.session, f.createSession = nil, nil, nil, nil, false
+	f.d, f.r, f.img, f.session, f.createSession, f.plan.Rest = nil, nil, nil, nil, false, nil
 	clear(f.keys)
 	clear(f.plan.Partitions)
 	clear(f.seen)

@@ -47,7 +47,13 @@ type cachedFetch struct {
 	// answer tell in any case.
 	answeredHighWatermark, answeredLogStart int64
 
-	prev, next *cachedFetch
+	// rank orders the session's partitions; gone says that the client has forgotten this one.
+	rank uint64
+	gone bool
+	// awake says that it is to be read; else it sleeps in resting. listed says that it stands in the session's
+	// active, where one that fell asleep stands until the next plan.
+	awake, listed bool
+	resting replica.Resting
 }
 
 // ask takes over what a request says of the partition.
@@ -82,9 +88,15 @@ type fetchSession struct {
 
 	epoch      int32 // of the next request
 	partitions map[fetchKey]*cachedFetch
-	// head and tail are the ends of the order in which partitions are read: those that gave records
-	// go to the end, so that every one has its turn at the front.
-	head, tail *cachedFetch
+	// active are the partitions that are read; the others have nothing to tell and sleep in rest. They are read
+	// by rank: those that gave records go to the end, so that every one has its turn at the front. sorted says
+	// that active has that order, and none that is gone or sleeps.
+	active []*cachedFetch
+	sorted bool
+	rank   uint64 // the last one given
+	rest   replica.Rest
+	asker  fetchAsker
+	ended  bool
 
 	// size and lastUsed are guarded by the cache's mu.
 	size     int
@@ -102,7 +114,10 @@ func (s *fetchSession) update(req *kmsg.FetchRequest) {
 		t := &req.Topics[i]
 		for j := range t.Partitions {
 			p := &t.Partitions[j]
-			s.at(fetchKeyOf(s.usesIDs, t.Topic, t.TopicID, p.Partition)).ask(p)
+			c := s.at(fetchKeyOf(s.usesIDs, t.Topic, t.TopicID, p.Partition))
+			c.ask(p)
+			c.resting.End()
+			s.rouse(c)
 		}
 	}
 	for i := range req.ForgottenTopics {
@@ -110,7 +125,8 @@ func (s *fetchSession) update(req *kmsg.FetchRequest) {
 		for _, partition := range t.Partitions {
 			if c := s.partitions[fetchKeyOf(s.usesIDs, t.Topic, t.TopicID, partition)]; c != nil {
 				delete(s.partitions, c.key)
-				s.unlink(c)
+				c.gone, s.sorted = true, false
+				c.resting.End()
 			}
 		}
 	}
@@ -121,8 +137,10 @@ func (s *fetchSession) at(key fetchKey) *cachedFetch {
 	c := s.partitions[key]
 	if c == nil {
 		c = &cachedFetch{key: key, answeredHighWatermark: -1, answeredLogStart: -1}
+		c.resting.Owner = c
 		s.partitions[key] = c
 		s.pushBack(c)
+		s.rouse(c)
 	}
 	return c
 }
@@ -132,30 +150,6 @@ func fetchKeyOf(byID bool, topic string, id [16]byte, partition int32) fetchKey 
 		return fetchKey{id: id, partition: partition}
 	}
 	return fetchKey{topic: topic, partition: partition}
-}
-
-func (s *fetchSession) pushBack(c *cachedFetch) {
-	c.prev, c.next = s.tail, nil
-	if s.tail == nil {
-		s.head = c
-	} else {
-		s.tail.next = c
-	}
-	s.tail = c
-}
-
-func (s *fetchSession) unlink(c *cachedFetch) {
-	if c.prev == nil {
-		s.head = c.next
-	} else {
-		c.prev.next = c.next
-	}
-	if c.next == nil {
-		s.tail = c.prev
-	} else {
-		c.next.prev = c.prev
-	}
-	c.prev, c.next = nil, nil
 }
 
 // nextFetchEpoch follows an epoch; 0 and -1 have their own meaning and aren't used again.
@@ -188,7 +182,7 @@ func (f *fetchSessions) begin(req *kmsg.FetchRequest, now time.Time) (s *fetchSe
 	}
 	if req.SessionEpoch == fetchEpochInitial || req.SessionEpoch == fetchEpochFinal {
 		if req.SessionID != 0 {
-			f.remove(req.SessionID)
+			f.remove(req.SessionID).end()
 		}
 		return nil, 0, nil
 	}
@@ -224,31 +218,46 @@ func (f *fetchSessions) touch(s *fetchSession, size int, now time.Time) {
 	s.lastUsed, s.size = now, size
 }
 
-func (f *fetchSessions) remove(id int32) {
+// remove forgets a session, and returns it, nil if there is none.
+func (f *fetchSessions) remove(id int32) *fetchSession {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	s := f.byID[id]
 	delete(f.byID, id)
+	return s
 }
 
 // create keeps a new session if there is room for it, and returns its id; 0 if there is none.
 func (f *fetchSessions) create(s *fetchSession, slots int, now time.Time) int32 {
+	id, evicted := f.place(s, slots, now)
+	evicted.end() // Without mu, which is taken after a session's.
+	return id
+}
+
+// place is create; it returns whose place s took, if anyone's.
+func (f *fetchSessions) place(s *fetchSession, slots int, now time.Time) (id int32, evicted *fetchSession) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	s.size, s.lastUsed = len(s.partitions), now
-	if len(f.byID) >= slots && (slots <= 0 || !f.evict(s, now)) {
-		return 0
+	if len(f.byID) >= slots {
+		if slots <= 0 {
+			return 0, nil
+		}
+		if evicted = f.evict(s, now); evicted == nil {
+			return 0, nil
+		}
 	}
 	for s.id == 0 || f.byID[s.id] != nil {
 		s.id = int32(f.random() & (1<<31 - 1))
 	}
 	f.byID[s.id] = s
-	return s.id
+	return s.id, evicted
 }
 
 // evict makes room for a newcomer: of a session that wasn't used for long, else of one that is
 // smaller, older than the eviction time, and not privileged (a privileged newcomer may take the
-// place of any unprivileged one). Requires: f.mu held.
-func (f *fetchSessions) evict(newcomer *fetchSession, now time.Time) bool {
+// place of any unprivileged one). It returns the one that went, nil if none could. Requires: f.mu held.
+func (f *fetchSessions) evict(newcomer *fetchSession, now time.Time) *fetchSession {
 	var stale, smaller *fetchSession
 	for _, s := range f.byID {
 		if stale == nil || s.lastUsed.Before(stale.lastUsed) || s.lastUsed.Equal(stale.lastUsed) && s.id < stale.id {
@@ -267,13 +276,13 @@ func (f *fetchSessions) evict(newcomer *fetchSession, now time.Time) bool {
 	}
 	if stale != nil && now.Sub(stale.lastUsed) > fetchSessionEviction {
 		delete(f.byID, stale.id)
-		return true
+		return stale
 	}
 	if smaller == nil {
-		return false
+		return nil
 	}
 	delete(f.byID, smaller.id)
-	return true
+	return smaller
 }
 
 // worthLess orders sessions by what keeping them is worth.

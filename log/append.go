@@ -4,10 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"syscall"
 
 	"github.com/ottla/ottla/internal/kerror"
+	"github.com/ottla/ottla/internal/vfs"
 	"github.com/ottla/ottla/log/batch"
-	"github.com/ottla/ottla/log/epoch"
 	"github.com/ottla/ottla/log/index"
 	"github.com/ottla/ottla/log/producer"
 	"github.com/ottla/ottla/log/validate"
@@ -36,6 +37,9 @@ func (l *Log) Append(records []byte, opts AppendOptions) (AppendInfo, error) {
 	}
 	if err != nil || info.Duplicate {
 		return info, err
+	}
+	if l.host.crowded() {
+		return info, l.flushTo(info.LastOffset + 1)
 	}
 	if cfg.FlushMessages < NoLimit && l.logEndOffset.Load()-l.recoveryPoint.Load() >= cfg.FlushMessages {
 		err = l.flushTo(info.LastOffset + 1)
@@ -113,14 +117,14 @@ func (l *Log) appendAnalyzed(a *validate.Analysis, p *validate.Params, cfg *sett
 func (l *Log) write(cfg *settings, res *validate.Result) error {
 	seg := l.active()
 	position := seg.size.Load()
-	// Requires no hold: the active segment's file is always open.
-	if n, err := seg.log.file.WriteAt(res.Records, position); err != nil || n < len(res.Records) {
-		return l.undoWrite(seg, position, cmpErr(err))
+	file, _, err := seg.log.Pin(0) // Until it is flushed.
+	if err != nil {
+		return l.cantOpen(err)
 	}
-	// The last step that may be refused: what follows happens in memory.
-	if err := l.appendEpochs(res.Records); err != nil {
-		return l.undoWrite(seg, position, err)
+	if n, err := file.WriteAt(res.Records, position); err != nil || n < len(res.Records) {
+		return l.undoWrite(seg, file, position, cmpErr(err))
 	}
+	// Nothing may be refused from here on: what follows happens in memory.
 	l.dir.spend(len(res.Records))
 	end, size := res.LastOffset+1, position+int64(len(res.Records))
 	// Before the indexes and the largest timestamp, which lead searches to these bytes.
@@ -135,6 +139,15 @@ func (l *Log) write(cfg *settings, res *validate.Result) error {
 	return nil
 }
 
+// cantOpen is the error of an append whose file can't be opened. Nothing was written; that other files use up
+// the descriptors says nothing about this one.
+func (l *Log) cantOpen(err error) error {
+	if !errors.Is(err, syscall.EMFILE) && !errors.Is(err, syscall.ENFILE) {
+		l.dir.fail(err)
+	}
+	return storageError(fmt.Errorf("append to %s: %w", l.tp, err))
+}
+
 // cmpErr names a write that stopped short without an error.
 func cmpErr(err error) error {
 	if err == nil {
@@ -145,9 +158,9 @@ func cmpErr(err error) error {
 
 // undoWrite cuts what a refused write left. Want of room is no reason to take the directory offline;
 // anything else is, since nothing is known about the file then. Requires: l.mu held.
-func (l *Log) undoWrite(seg *segment, position int64, cause error) error {
-	err := fmt.Errorf("append to %s: %w", seg.log.name(), cause)
-	if terr := seg.log.file.Truncate(position); terr != nil {
+func (l *Log) undoWrite(seg *segment, file vfs.File, position int64, cause error) error {
+	err := fmt.Errorf("append to %s: %w", seg.log.Path(), cause)
+	if terr := file.Truncate(position); terr != nil {
 		err = errors.Join(err, terr)
 		l.dir.fail(err)
 		return storageError(err)
@@ -158,33 +171,7 @@ func (l *Log) undoWrite(seg *segment, position int64, cause error) error {
 	return l.dir.trouble(err)
 }
 
-// appendEpochs notes the leader epochs that begin with the records, and writes them. What can't be
-// written for want of room is as it was. Requires: l.mu held.
-func (l *Log) appendEpochs(records []byte) error {
-	latest := l.LatestEpoch()
-	var begin []epoch.Entry
-	for len(records) > 0 {
-		h, err := batch.ParseHeader(records)
-		if err != nil {
-			return fmt.Errorf("batch that was validated: %w", err)
-		}
-		if h.Magic >= batch.MagicV2 && h.LeaderEpoch > latest {
-			begin = append(begin, epoch.Entry{Epoch: h.LeaderEpoch, StartOffset: h.BaseOffset})
-			latest = h.LeaderEpoch
-		}
-		records = records[h.SizeBytes():]
-	}
-	if len(begin) == 0 && !l.epochsOwed {
-		return nil
-	}
-	return l.tryEpochs(func(c *epochCache) {
-		for _, e := range begin {
-			c.Assign(e.Epoch, e.StartOffset)
-		}
-	})
-}
-
-// account takes written batches into indexes and producer state. Entries that a full disk doesn't take wait in
+// account takes written batches into indexes, epochs and producer state. Entries that a full disk doesn't take wait in
 // memory for the next flush. Requires: l.mu held.
 func (l *Log) account(cfg *settings, seg *segment, position int64, records []byte) error {
 	b := &l.scratch
@@ -197,6 +184,9 @@ func (l *Log) account(cfg *settings, seg *segment, position int64, records []byt
 			return err
 		}
 		position += int64(b.SizeBytes())
+		if b.Magic >= batch.MagicV2 && b.LeaderEpoch > l.LatestEpoch() {
+			l.assignEpoch(b.LeaderEpoch, b.BaseOffset)
+		}
 		if err := l.replay(seg, b); err != nil {
 			return err
 		}

@@ -3,6 +3,7 @@ package commitlog
 import (
 	"errors"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -44,10 +45,8 @@ func (m *Manager) checkRetentionOf(logs []*Log) {
 // flushDue flushes the logs whose flush.ms has passed.
 func (m *Manager) flushDue() {
 	nowMs := m.clk.Now().UnixMilli()
-	for _, l := range m.Logs() {
-		if l.dir.offline() == nil && l.flushDue(nowMs) {
-			m.flush(l)
-		}
+	for _, l := range m.logsThat(func(l *Log) bool { return l.dir.offline() == nil && l.flushDue(nowMs) }) {
+		m.flush(l)
 	}
 }
 
@@ -74,6 +73,8 @@ type flusher struct {
 	flushing bool
 	stopped  bool
 	done     chan struct{}
+	// all says that all logs are to be flushed. It is set without the lock, for those who append.
+	all atomic.Bool
 }
 
 func (f *flusher) start(m *Manager) {
@@ -95,13 +96,37 @@ func (f *flusher) add(l *Log) {
 	}
 }
 
+// flushAll asks for a flush of all logs, in order that their files may close.
+func (f *flusher) flushAll() {
+	if f.all.Swap(true) {
+		return
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.wake != nil {
+		f.wake.Broadcast()
+	}
+}
+
+// addAll lets all logs wait that have something to flush. Requires: f.mu held.
+func (f *flusher) addAll(m *Manager) {
+	if !f.all.Swap(false) {
+		return
+	}
+	for _, l := range m.logsThat(func(l *Log) bool { return l.recoveryPoint.Load() < l.logEndOffset.Load() }) {
+		f.waiting[l] = struct{}{}
+	}
+}
+
 func (f *flusher) run(m *Manager) {
 	defer close(f.done)
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for {
+		f.addAll(m)
 		for len(f.waiting) == 0 && !f.stopped {
 			f.wake.Wait()
+			f.addAll(m)
 		}
 		if f.stopped {
 			return

@@ -236,11 +236,11 @@ func (c *cleaning) aborted(i int, from, to int64) ([]clean.AbortedTxn, error) {
 // batches reads the batches of segment i from the one that reaches an offset; io.EOF of visit ends it.
 func (c *cleaning) batches(i int, from int64, visit func(*batch.Batch) error) error {
 	s := c.segs[i]
-	file, err := s.log.hold()
+	file, err := s.log.Hold()
 	if err != nil {
 		return err
 	}
-	defer s.log.release()
+	defer s.log.Release()
 	at, err := s.offsets.Lookup(from)
 	if err != nil {
 		return err
@@ -265,7 +265,7 @@ func (c *cleaning) read(s *segment, file vfs.File, position, limit int64, visit 
 		case errors.Is(err, errWriteCleaned):
 			return err
 		case err != nil && c.ctx.Err() == nil && !errors.Is(err, errSuperseded):
-			return &CorruptError{Path: s.log.name(), Position: at, Reason: err.Error()}
+			return &CorruptError{Path: s.log.Path(), Position: at, Reason: err.Error()}
 		case err != nil:
 			return err
 		}

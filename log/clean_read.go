@@ -75,7 +75,7 @@ func (r *cleanReader) check(b *batch.Batch) error {
 }
 
 func (r *cleanReader) corrupt(cause error) error {
-	return &CorruptError{Path: r.seg.log.name(), Position: r.pos, Reason: cause.Error()}
+	return &CorruptError{Path: r.seg.log.Path(), Position: r.pos, Reason: cause.Error()}
 }
 
 // need reads until n bytes are at hand. Requires: n <= end - pos.
@@ -98,7 +98,7 @@ func (r *cleanReader) need(n int) error {
 			if err == nil || errors.Is(err, io.EOF) {
 				return r.corrupt(batch.ErrTruncated)
 			}
-			return fmt.Errorf("%w: %s at position %d: %w", errRead, r.seg.log.name(), from, err)
+			return fmt.Errorf("%w: %s at position %d: %w", errRead, r.seg.log.Path(), from, err)
 		}
 		if err := r.tick(got); err != nil {
 			return err

@@ -90,7 +90,7 @@ func (l *Log) swapFiles(s *cleanedSegment, old []*segment) (bool, error) {
 	if err := l.retireReplaced(s.end, old); err != nil {
 		return false, err
 	}
-	if err := s.log.rename(strings.TrimSuffix(s.log.name(), swapSuffix)); err != nil {
+	if err := s.log.Rename(strings.TrimSuffix(s.log.Path(), swapSuffix)); err != nil {
 		return false, err
 	}
 	if err := l.fs.SyncDir(l.path); err != nil {

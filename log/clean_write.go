@@ -27,7 +27,7 @@ func (l *Log) newCleanedSegment(baseOffset int64, bufBytes int) (*cleanedSegment
 	cfg := l.settings.Load()
 	o := l.cleanedOptions(&cfg.Config)
 	for _, suffix := range []string{logSuffix, indexSuffix, timeIndexSuffix, txnIndexSuffix} {
-		if err := removeIfThere(o.fs, o.dir+"/"+segmentName(baseOffset)+suffix+o.suffix); err != nil {
+		if err := removeIfThere(l.fs, o.dir+"/"+segmentName(baseOffset)+suffix+o.suffix); err != nil {
 			return nil, err
 		}
 	}
@@ -77,12 +77,16 @@ func (c *cleanedSegment) add(f *clean.Filter, b *batch.Batch) (unchanged bool, w
 
 // write writes what waits.
 func (c *cleanedSegment) write() (int, error) {
-	n, err := c.log.file.WriteAt(c.buf, c.size.Load())
+	f, _, err := c.log.Pin(0)
+	if err != nil {
+		return 0, fmt.Errorf("open %s: %w", c.log.Path(), err)
+	}
+	n, err := f.WriteAt(c.buf, c.size.Load())
 	if err == nil && n < len(c.buf) {
 		err = io.ErrShortWrite
 	}
 	if err != nil {
-		return n, fmt.Errorf("write %s: %w", c.log.name(), err)
+		return n, fmt.Errorf("write %s: %w", c.log.Path(), err)
 	}
 	c.size.Add(int64(n))
 	c.buf = c.buf[:0]

@@ -34,7 +34,7 @@ func TestBadPartitionIsSetAside(t *testing.T) {
 	fill(9)
 	bad := (*logs[1].segments.Load())[1]
 	at := bad.size.Load() - 3
-	flip(t, e.fs, bad.log.name(), at, 1)
+	flip(t, e.fs, bad.log.Path(), at, 1)
 	pass := func() {
 		t.Helper()
 		e.m.cleaner.pass()
@@ -54,8 +54,8 @@ func TestBadPartitionIsSetAside(t *testing.T) {
 			t.Fatalf("set aside are %+v", us)
 		}
 		var corrupt *CorruptError
-		if !errors.As(us[0].Err, &corrupt) || corrupt.Path != bad.log.name() || corrupt.Position > at || corrupt.Position+200 < at {
-			t.Errorf("the reason is %v; the damage is in %s at %d", us[0].Err, bad.log.name(), at)
+		if !errors.As(us[0].Err, &corrupt) || corrupt.Path != bad.log.Path() || corrupt.Position > at || corrupt.Position+200 < at {
+			t.Errorf("the reason is %v; the damage is in %s at %d", us[0].Err, bad.log.Path(), at)
 		}
 	}
 	pass()
@@ -80,7 +80,7 @@ func TestBadPartitionIsSetAside(t *testing.T) {
 	if err := e.m.Close(); err != nil {
 		t.Fatal(err)
 	}
-	flip(t, e.fs, bad.log.name(), at, 1)
+	flip(t, e.fs, bad.log.Path(), at, 1)
 	if err := e.open(); err != nil {
 		t.Fatal(err)
 	}

@@ -38,7 +38,7 @@ func (m *Manager) closeDir(d *dir) error {
 	work := make(chan *Log)
 	var workers sync.WaitGroup
 	var noRoom atomic.Pointer[error]
-	for range max(1, m.cfg.RecoveryThreadsPerDir) {
+	for range max(diskWaiters, m.cfg.RecoveryThreadsPerDir) {
 		workers.Go(func() {
 			for l := range work {
 				switch err := l.shutDown(); {
@@ -114,7 +114,7 @@ func (l *Log) shutDown() error {
 		return err
 	}
 	if l.indexesOwed.Load() {
-		return storageError(fmt.Errorf("%w for the indexes of %s", ErrNoRoom, l.tp))
+		return storageError(fmt.Errorf("%w for the indexes or leader epochs of %s", ErrNoRoom, l.tp))
 	}
 	return nil
 }
@@ -130,13 +130,6 @@ func (l *Log) finish() error {
 	// Without a snapshot the next start reads what an older one leaves.
 	if err := l.takeSnapshot(); err != nil && !vfs.NoRoom(err) {
 		return err
-	}
-	if l.epochsOwed {
-		if err := l.writeEpochs(l.epochs.cache); vfs.NoRoom(err) {
-			return l.dir.ranOut(err)
-		} else if err != nil {
-			return err
-		}
 	}
 	return l.active().becomeInactive()
 }

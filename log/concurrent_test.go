@@ -265,7 +265,7 @@ func (c *crowd) outlives() error {
 		return err
 	}
 	c.e.clk.Advance(2 * c.e.cfg.FileDeleteDelay)
-	if _, err := c.e.fs.Stat(seg.log.name()); !seg.removed.Load() || !errors.Is(err, os.ErrNotExist) {
+	if _, err := c.e.fs.Stat(seg.log.Path()); !seg.removed.Load() || !errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("segment %d is still there: %w", seg.baseOffset, err)
 	}
 	return checkNumbered(info.Records)

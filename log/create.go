@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path"
 	"slices"
+	"sync"
 
 	"github.com/ottla/ottla/internal/kerror"
 	"github.com/ottla/ottla/internal/uuid"
@@ -21,60 +22,146 @@ type Placement struct {
 	Existing bool
 }
 
+// NewLog names a log to make.
+type NewLog struct {
+	Topic     string
+	Partition int32
+	TopicID   [16]byte
+	Config    Config
+	At        Placement
+}
+
+// Created is what became of a NewLog: a log or an error.
+type Created struct {
+	Log *Log
+	Err error
+}
+
+// diskWaiters is how many logs of a directory are made, or closed, at a time. That is waiting for the disk more
+// than it is computing, and file systems join syncs that wait together.
+const diskWaiters = 32
+
 // Create is CreateAt for a new partition, anywhere.
 func (m *Manager) Create(topic string, partition int32, topicID [16]byte, cfg Config) (*Log, error) {
 	return m.CreateAt(topic, partition, topicID, cfg, Placement{})
 }
 
-// CreateAt makes a partition's log, or returns the one there is with its configuration replaced. It lies where
-// MoveTo asked for, else where the metadata says, else in the directory that has the fewest. A log of another
-// topic id is INCONSISTENT_TOPIC_ID: the caller deletes it or sets it aside first. While the log may be in a
-// directory that is offline, nothing is made and the error is KAFKA_STORAGE_ERROR. (Kafka:
-// LogManager.getOrCreateLog, Partition.createLogInAssignedDirectoryId.)
+// CreateAt is CreateAll of one log.
 func (m *Manager) CreateAt(topic string, partition int32, topicID [16]byte, cfg Config, at Placement) (*Log, error) {
+	c := m.CreateAll([]NewLog{{Topic: topic, Partition: partition, TopicID: topicID, Config: cfg, At: at}})[0]
+	return c.Log, c.Err
+}
+
+// CreateAll makes partitions' logs, or takes the ones there are and replaces their configuration. It answers in
+// order. A new log lies where MoveTo asked for, else where the metadata says, else in the directory that has the
+// fewest. A log of another topic id is INCONSISTENT_TOPIC_ID: the caller deletes it or sets it aside first. While
+// the log may be in a directory that is offline, nothing is made and the error is KAFKA_STORAGE_ERROR. No
+// partition may be named twice. The names of all new logs in a directory are made durable together. (Kafka:
+// LogManager.getOrCreateLog, Partition.createLogInAssignedDirectoryId.)
+func (m *Manager) CreateAll(logs []NewLog) []Created {
 	m.changing.Lock()
 	defer m.changing.Unlock()
-	tp := topicPartition{topic, partition}
+	out := make([]Created, len(logs))
+	counts := m.logCounts()
+	var fresh []int
+	for i := range logs {
+		c := &out[i]
+		if c.Log, c.Err = m.existing(&logs[i]); c.Log != nil || c.Err != nil {
+			continue
+		}
+		tp := topicPartition{logs[i].Topic, logs[i].Partition}
+		d, err := m.place(tp, logs[i].At, counts)
+		if err != nil {
+			c.Err = fmt.Errorf("can't create a log of %s: %w", tp, err)
+			continue
+		}
+		if c.Err = m.payCheckpoints(d); c.Err != nil {
+			c.Err = d.trouble(c.Err)
+			continue
+		}
+		counts[d]++
+		c.Log = m.newLog(d, tp, logs[i].TopicID, d.file(tp.String()), logs[i].Config)
+		fresh = append(fresh, i)
+	}
+	m.makeAll(out, fresh)
+	m.logsMu.Lock()
+	defer m.logsMu.Unlock()
+	for _, i := range fresh {
+		if l := out[i].Log; l != nil {
+			m.logs[l.tp] = l
+			delete(m.preferred, l.tp)
+			m.logger.Info("created log", "partition", l.tp.String(), "dir", l.dir.path)
+		}
+	}
+	return out
+}
+
+// existing is the log that is there already; neither log nor error if it may be made. Requires: m.changing held.
+func (m *Manager) existing(n *NewLog) (*Log, error) {
 	if m.closed {
 		return nil, errClosed
 	}
-	if l, ok := m.Get(topic, partition); ok {
-		return l, m.adopt(l, topicID, cfg)
+	if l, ok := m.Get(n.Topic, n.Partition); ok {
+		return l, m.adopt(l, n.TopicID, n.Config)
 	}
+	tp := topicPartition{n.Topic, n.Partition}
 	m.logsMu.RLock()
-	broken := m.broken[tp]
-	m.logsMu.RUnlock()
-	if broken != nil {
+	defer m.logsMu.RUnlock()
+	if broken := m.broken[tp]; broken != nil {
 		return nil, storageError(fmt.Errorf("%s was set aside at start: %w", tp, broken))
 	}
-	d, err := m.place(tp, at)
-	if err != nil {
-		return nil, fmt.Errorf("can't create a log of %s: %w", tp, err)
-	}
-	full := d.file(tp.String())
-	l := m.newLog(d, tp, topicID, full, cfg)
+	return nil, nil
+}
+
+// makeAll makes the files of the logs out[i] for i in fresh, several at a time, and then syncs their directories.
+// Logs that fail are replaced by the error.
+func (m *Manager) makeAll(out []Created, fresh []int) {
 	none := checkpointed{recoveryPoint: -1, logStart: -1, highWatermark: -1, cleaned: clean.NoCheckpoint}
-	_, serr := m.fs.Stat(full)
-	err = m.payCheckpoints(d)
-	if err == nil {
-		err = m.createFiles(l, none)
+	work := make(chan *Created)
+	var wg sync.WaitGroup
+	for range min(diskWaiters, len(fresh)) {
+		wg.Go(func() {
+			for c := range work {
+				_, serr := m.fs.Stat(c.Log.path)
+				if err := m.makeFiles(c.Log, none); err != nil {
+					m.creationFailed(c, err, isNotExist(serr))
+				}
+			}
+		})
 	}
-	if err != nil {
-		if l.segments.Load() != nil {
-			l.close()
-		}
-		err = fmt.Errorf("create %s: %w", full, err)
-		if vfs.NoRoom(err) && isNotExist(serr) {
-			err = errors.Join(err, m.uncreate(full))
-		}
-		return nil, d.trouble(err)
+	for _, i := range fresh {
+		work <- &out[i]
 	}
-	m.logsMu.Lock()
-	defer m.logsMu.Unlock()
-	m.logs[tp] = l
-	delete(m.preferred, tp)
-	m.logger.Info("created log", "partition", tp.String(), "dir", d.path)
-	return l, nil
+	close(work)
+	wg.Wait()
+	synced := map[*dir]error{}
+	for _, i := range fresh {
+		c := &out[i]
+		if c.Log == nil {
+			continue
+		}
+		err, ok := synced[c.Log.dir]
+		if !ok {
+			err = m.fs.SyncDir(path.Dir(c.Log.path))
+			synced[c.Log.dir] = err
+		}
+		if err != nil {
+			m.creationFailed(c, err, false)
+		}
+	}
+}
+
+// creationFailed gives a log up that couldn't be made. The directory of a new one goes, if there was no room.
+func (m *Manager) creationFailed(c *Created, err error, isNew bool) {
+	l := c.Log
+	if l.segments.Load() != nil {
+		l.close()
+	}
+	err = fmt.Errorf("create %s: %w", l.path, err)
+	if isNew && vfs.NoRoom(err) {
+		err = errors.Join(err, m.uncreate(l.path))
+	}
+	*c = Created{Err: l.dir.trouble(err)}
 }
 
 // adopt gives an existing log to a topic.
@@ -98,8 +185,21 @@ func (m *Manager) adopt(l *Log, topicID [16]byte, cfg Config) error {
 	return nil
 }
 
-// place chooses the directory of a new log.
-func (m *Manager) place(tp topicPartition, at Placement) (*dir, error) {
+// logCounts is how many logs each directory has.
+func (m *Manager) logCounts() map[*dir]int {
+	counts := map[*dir]int{}
+	m.logsMu.RLock()
+	defer m.logsMu.RUnlock()
+	for _, logs := range []map[topicPartition]*Log{m.logs, m.futures} {
+		for _, l := range logs {
+			counts[l.dir]++
+		}
+	}
+	return counts
+}
+
+// place chooses the directory of a new log; counts is logCounts.
+func (m *Manager) place(tp topicPartition, at Placement, counts map[*dir]int) (*dir, error) {
 	if at.Existing {
 		if err := m.allOnline(); err != nil {
 			return nil, err
@@ -122,7 +222,7 @@ func (m *Manager) place(tp topicPartition, at Placement) (*dir, error) {
 			return nil, err // One of those that are offline may be meant.
 		}
 	}
-	if d := m.emptiest(live); d != nil {
+	if d := emptiest(live, counts); d != nil {
 		return d, nil
 	}
 	return nil, noLiveDir()
@@ -130,15 +230,7 @@ func (m *Manager) place(tp topicPartition, at Placement) (*dir, error) {
 
 // emptiest is the directory with the fewest logs, the first of several; nil if there is none. (Kafka:
 // LogManager.nextLogDirs.)
-func (m *Manager) emptiest(dirs []*dir) *dir {
-	counts := map[*dir]int{}
-	m.logsMu.RLock()
-	for _, logs := range []map[topicPartition]*Log{m.logs, m.futures} {
-		for _, l := range logs {
-			counts[l.dir]++
-		}
-	}
-	m.logsMu.RUnlock()
+func emptiest(dirs []*dir, counts map[*dir]int) *dir {
 	var best *dir
 	for _, d := range dirs {
 		if best == nil || counts[d] < counts[best] {

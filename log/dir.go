@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"path"
 	"sync"
 	"sync/atomic"
@@ -46,6 +47,8 @@ type dir struct {
 	checkpointsOwed atomic.Bool
 	// checkpointing serialises writes of the directory's checkpoint files.
 	checkpointing sync.Mutex
+	// written are the checkpoint files as they were last written in this life; guarded by checkpointing.
+	written map[string]map[topicPartition]int64
 }
 
 // fail takes the directory offline. Only the first reason counts.
@@ -163,7 +166,19 @@ func (d *dir) writeCheckpoint(name string, offsets func() map[topicPartition]int
 	if err := d.offline(); err != nil {
 		return err
 	}
-	return writeFileAtomic(d.fs, d.file(name), appendOffsetCheckpoint(nil, offsets()))
+	now := offsets()
+	if last, ok := d.written[name]; ok && maps.Equal(last, now) {
+		return nil // It says so already, durably.
+	}
+	delete(d.written, name) // What a write leaves behind that fails is unknown.
+	if err := writeFileAtomic(d.fs, d.file(name), appendOffsetCheckpoint(nil, now)); err != nil {
+		return err
+	}
+	if d.written == nil {
+		d.written = make(map[string]map[topicPartition]int64)
+	}
+	d.written[name] = now
+	return nil
 }
 
 // close gives the lock up.

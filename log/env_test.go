@@ -31,6 +31,10 @@ type env struct {
 	uuids   byte
 	// dedupe is the memory of offset maps.
 	dedupe int64
+	// dirs are the log dirs; /data if empty.
+	dirs []string
+	// idleFiles and unflushedFiles are bounds of open files.
+	idleFiles, unflushedFiles int
 }
 
 func newEnv(fs vfs.FS) *env {
@@ -50,7 +54,8 @@ func (e *env) managerConfig(dirs ...string) ManagerConfig {
 		TopicConfig:          func(string) Config { return e.cfg },
 		ProducerIDExpiration: 24 * time.Hour,
 		// No threads: tests call pass.
-		Cleaner: CleanerConfig{DedupeBufferBytes: e.dedupe, IOBufferBytes: 8 << 10, IOBufferLoadFactor: 0.9},
+		Cleaner:   CleanerConfig{DedupeBufferBytes: e.dedupe, IOBufferBytes: 8 << 10, IOBufferLoadFactor: 0.9},
+		IdleFiles: e.idleFiles, UnflushedFiles: e.unflushedFiles,
 		NewUUID: func() [16]byte {
 			e.uuids++
 			return [16]byte{0xee, e.uuids}
@@ -59,7 +64,7 @@ func (e *env) managerConfig(dirs ...string) ManagerConfig {
 }
 
 func (e *env) open() error {
-	m, err := Open(context.Background(), e.fs, e.clk, slog.New(slog.NewTextHandler(&e.logs, nil)), e.managerConfig())
+	m, err := Open(context.Background(), e.fs, e.clk, slog.New(slog.NewTextHandler(&e.logs, nil)), e.managerConfig(e.dirs...))
 	e.m = m
 	return err
 }
@@ -188,7 +193,7 @@ func mustOpen(t testing.TB, e *env) *Log {
 func (f *flusher) idle() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	for f.waiting != nil && !f.stopped && (len(f.waiting) > 0 || f.flushing) {
+	for f.waiting != nil && !f.stopped && (len(f.waiting) > 0 || f.flushing || f.all.Load()) {
 		f.wake.Wait()
 	}
 }

@@ -1,10 +1,12 @@
 package commitlog
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
 	"path"
+	"slices"
 
 	"github.com/ottla/ottla/internal/vfs"
 	"github.com/ottla/ottla/log/epoch"
@@ -13,8 +15,9 @@ import (
 // epochCheckpointFile keeps the leader epochs of a partition, in its directory.
 const epochCheckpointFile = "leader-epoch-checkpoint"
 
-// AssignEpoch notes, durably before anything is appended, that the leader epoch begins at startOffset: a new leader calls it with
-// its log end offset before the first append. An epoch that is known already changes nothing.
+// AssignEpoch notes that the leader epoch begins at startOffset: a new leader calls it with its log end
+// offset before the first append. An epoch that is known already changes nothing. It becomes durable with
+// the first record from startOffset on: a load forgets an epoch without records all the same.
 func (l *Log) AssignEpoch(epoch int32, startOffset int64) error {
 	if err := l.usable(); err != nil {
 		return err
@@ -24,55 +27,65 @@ func (l *Log) AssignEpoch(epoch int32, startOffset int64) error {
 	if err := l.usable(); err != nil {
 		return err
 	}
-	if err := l.changeEpochs(func(c *epochCache) bool { return c.Assign(epoch, startOffset) }); err != nil {
-		l.dir.fail(err)
-		return storageError(err)
-	}
+	l.assignEpoch(epoch, startOffset)
 	return nil
+}
+
+// assignEpoch is AssignEpoch for those who hold the mutex. Requires: l.mu held.
+func (l *Log) assignEpoch(epoch int32, startOffset int64) {
+	l.epochs.Lock()
+	defer l.epochs.Unlock()
+	l.epochs.cache.Assign(epoch, startOffset)
 }
 
 // epochCache keeps the name epoch free for numbers.
 type epochCache = epoch.Cache
 
-// changeEpochs lets change work on the epochs and writes them if it reports that it did. Where there is no
-// room to, the write is owed to the next change or append: until then the file may lack what was assigned
-// and have what was cut, all of it at the log's ends, where the next start finds it out of place.
-// Requires: l.mu held, so that files are written in order, or l not shared.
+// flushEpochs makes the epochs durable that records below end were written in, if they aren't yet. It comes
+// before the recovery point moves to end: recovery finds the epochs of what lies beyond in the records.
+// Requires: l.mu held, so that files are written in order.
+func (l *Log) flushEpochs(end int64) error {
+	l.epochs.RLock()
+	entries := l.epochs.cache.Entries()
+	l.epochs.RUnlock()
+	if slices.Equal(epochsBelow(entries, end), epochsBelow(l.epochsWritten, end)) {
+		return nil
+	}
+	return l.writeEpochs(entries)
+}
+
+// epochsBelow are the entries that begin below end.
+func epochsBelow(entries []epoch.Entry, end int64) []epoch.Entry {
+	n, _ := slices.BinarySearchFunc(entries, end, func(e epoch.Entry, end int64) int { return cmp.Compare(e.StartOffset, end) })
+	return entries[:n]
+}
+
+// changeEpochs lets change work on the epochs and writes them, durably, if it reports that it did. Where there is
+// no room to, the file is left as it is until the next flush: it has too much, and only at the log's ends, where
+// the next start finds it out of place.
+// Requires: l.mu held, so that files are written in order.
 func (l *Log) changeEpochs(change func(*epochCache) bool) error {
 	l.epochs.Lock()
 	changed := change(l.epochs.cache)
+	entries := l.epochs.cache.Entries()
 	l.epochs.Unlock()
 	if !changed {
 		return nil
 	}
-	err := l.writeEpochs(l.epochs.cache)
+	err := l.writeEpochs(entries)
 	if vfs.NoRoom(err) {
-		l.epochsOwed = true
-		_ = l.dir.ranOut(err) // The next append is refused if it is still so.
+		_ = l.dir.ranOut(err) // The next flush comes back to it.
 		return nil
 	}
 	return err
 }
 
-// tryEpochs changes the epochs only if they could be written. Requires: l.mu held.
-func (l *Log) tryEpochs(change func(*epochCache)) error {
-	next := epoch.NewCache(l.epochs.cache.Entries())
-	change(next)
-	if err := l.writeEpochs(next); err != nil {
-		return err
-	}
-	l.epochs.Lock()
-	l.epochs.cache = next
-	l.epochs.Unlock()
-	return nil
-}
-
-// writeEpochs replaces the checkpoint. Requires: as changeEpochs.
-func (l *Log) writeEpochs(c *epochCache) error {
-	if err := writeFileAtomic(l.fs, path.Join(l.path, epochCheckpointFile), epoch.AppendCheckpoint(nil, c.Entries())); err != nil {
+// writeEpochs writes the file. Requires: l.mu held, or l not shared.
+func (l *Log) writeEpochs(entries []epoch.Entry) error {
+	if err := writeFileAtomic(l.fs, path.Join(l.path, epochCheckpointFile), epoch.AppendCheckpoint(nil, entries)); err != nil {
 		return fmt.Errorf("write leader epochs of %s: %w", l.tp, err)
 	}
-	l.epochsOwed = false
+	l.epochsWritten = entries
 	return nil
 }
 

@@ -36,24 +36,41 @@ func (l *Log) flushLocked() error {
 		return err
 	}
 	end, from := l.logEndOffset.Load(), l.recoveryPoint.Load()
+	epochsErr := l.flushEpochs(end)
+	if epochsErr != nil && !vfs.NoRoom(epochsErr) {
+		l.mu.Unlock()
+		l.dir.fail(epochsErr)
+		return storageError(epochsErr)
+	}
 	segs := *l.segments.Load()
 	path, names := l.path, l.namesUnsynced
 	snapshots := l.unsynced
-	l.namesUnsynced, l.unsynced = false, nil
+	rolledFrom := l.rolledFrom
+	l.namesUnsynced, l.unsynced, l.rolledFrom = false, nil, NoLimit
 	l.mu.Unlock()
 
-	if from >= end { // No records, but perhaps index entries and files.
-		segs = segs[len(segs)-1:]
-	} else {
+	records := from < end || rolledFrom != NoLimit
+	active := segs[len(segs)-1]
+	if records {
 		// With a segment that ends at from: if it was rolled since, its end and its indexes have changed.
-		segs = segs[floorSegment(segs, from-1):]
+		segs = segs[floorSegment(segs, min(from-1, rolledFrom)):]
+	} else { // No records, but perhaps index entries and files.
+		segs = segs[len(segs)-1:]
 	}
-	if noRoom, err := l.syncAll(segs, from < end, path, names, snapshots); err != nil {
+	noRoom, err := l.syncAll(segs, records, path, names, snapshots)
+	if err != nil {
 		l.dir.fail(err)
 		return storageError(err)
-	} else if noRoom != nil {
+	}
+	if noRoom == nil {
+		noRoom = epochsErr
+	}
+	if noRoom != nil {
 		_ = l.dir.ranOut(noRoom)
 		l.indexesOwed.Store(true)
+		l.mu.Lock()
+		l.rolledFrom = min(l.rolledFrom, rolledFrom)
+		l.mu.Unlock()
 		return nil
 	}
 	l.mu.Lock()
@@ -61,14 +78,17 @@ func (l *Log) flushLocked() error {
 		end-- // Rolled meanwhile, perhaps after its sync: the next flush must come back to it.
 	}
 	l.recoveryPoint.Store(max(l.recoveryPoint.Load(), end))
+	if l.active() == active && l.logEndOffset.Load() == end {
+		active.log.Unpin() // Nothing was written since.
+	}
 	l.mu.Unlock()
 	l.indexesOwed.Store(false)
 	l.lastFlush.Store(l.clk.Now().UnixMilli())
 	return nil
 }
 
-// syncAll makes segments, snapshots and names durable, and closes the files of all segments but the
-// last. Without records only indexes are flushed. Segments that retention removes meanwhile don't
+// syncAll makes segments, snapshots and names durable, and lets the files of all segments but the last
+// close. Without records only indexes are flushed. Segments that retention removes meanwhile don't
 // matter. noRoom says that there is none for some of the indexes: their entries wait, their files stay
 // open, and all else is durable.
 func (l *Log) syncAll(segs []*segment, records bool, path string, names bool, snapshots []int64) (noRoom, err error) {

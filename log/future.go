@@ -225,6 +225,14 @@ func (m *Manager) AbandonMove(l *Log) {
 
 // createFiles makes directory and first segment, durably.
 func (m *Manager) createFiles(l *Log, at checkpointed) error {
+	if err := m.makeFiles(l, at); err != nil {
+		return err
+	}
+	return m.fs.SyncDir(l.dir.path)
+}
+
+// makeFiles is createFiles but for the directory's own name, which isn't durable yet.
+func (m *Manager) makeFiles(l *Log, at checkpointed) error {
 	if err := m.fs.MkdirAll(l.path, 0o755); err != nil {
 		return err
 	}
@@ -237,5 +245,5 @@ func (m *Manager) createFiles(l *Log, at checkpointed) error {
 		return err
 	}
 	l.namesUnsynced = false
-	return m.fs.SyncDir(l.dir.path)
+	return nil
 }

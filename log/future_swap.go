@@ -3,12 +3,12 @@ package commitlog
 import (
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/twmb/franz-go/pkg/kerr"
 
 	"github.com/ottla/ottla/internal/kerror"
 	"github.com/ottla/ottla/internal/vfs"
+	"github.com/ottla/ottla/log/epoch"
 )
 
 // finishBuffer is the piece in which the last records of a move are copied, in bytes.
@@ -100,8 +100,8 @@ func (m *Manager) complete(l, f *Log) error {
 		err = f.flushLocked()
 		f.flushing.Unlock()
 	}
-	if err == nil && f.recoveryPoint.Load() < f.logEndOffset.Load() {
-		err = fmt.Errorf("%w for the indexes of %s", ErrNoRoom, f.path)
+	if err == nil && (f.indexesOwed.Load() || f.recoveryPoint.Load() < f.logEndOffset.Load()) {
+		err = fmt.Errorf("%w for the indexes or leader epochs of %s", ErrNoRoom, f.path)
 	}
 	if err == nil {
 		err = m.checkpointAll(f.dir)
@@ -130,17 +130,9 @@ func (f *Log) takeOver(l *Log) error {
 	l.epochs.RLock()
 	entries := l.epochs.cache.Entries()
 	l.epochs.RUnlock()
-	if f.epochsOwed || !slices.Equal(f.epochs.cache.Entries(), entries) {
-		err := f.tryEpochs(func(c *epochCache) {
-			c.Clear()
-			for _, e := range entries {
-				c.Assign(e.Epoch, e.StartOffset)
-			}
-		})
-		if err != nil {
-			return err
-		}
-	}
+	f.epochs.Lock()
+	f.epochs.cache = epoch.NewCache(entries) // The flush that follows writes them.
+	f.epochs.Unlock()
 	l.producers.SetMapEndOffset(end)
 	f.producers = l.producers
 	f.publishUnstable()

@@ -43,6 +43,7 @@ func (l *Log) load(ctx context.Context, c checkpointed, clean bool) error {
 		return err
 	}
 	l.epochs.cache = epoch.NewCache(entries)
+	l.epochsWritten = entries
 	rebuildEpochs := entries == nil && len(segs) > 0
 	if corrupt != nil {
 		l.logger.Warn("rebuilding leader epochs", "partition", l.tp.String(), "error", err)
@@ -78,7 +79,7 @@ func (l *Log) load(ctx context.Context, c checkpointed, clean bool) error {
 	l.drawJitter(cfg)
 	l.logEndOffset.Store(end)
 	l.tail.reset(active, end)
-	if err := l.loadEpochs(rebuildEpochs, start, end); err != nil {
+	if err := l.loadEpochs(rebuildEpochs && f.recoveredFrom > start, start, end); err != nil {
 		return err
 	}
 	if err := l.dropSnapshots(func(o int64) bool { return o > end }); err != nil {
@@ -116,6 +117,7 @@ func (l *Log) openSegments(f *found) ([]*segment, error) {
 	o := l.segmentOptions(&cfg.Config)
 	segs := make([]*segment, 0, len(f.bases))
 	for _, base := range f.bases {
+		o.txnIndex = f.txnIndexed[base]
 		s, err := openSegment(o, base)
 		if errors.Is(err, index.ErrCorrupt) {
 			l.logger.Warn("rebuilding indexes", "partition", l.tp.String(), "error", err)
@@ -144,6 +146,7 @@ func (l *Log) openReset(o segmentOptions, base int64) (*segment, error) {
 			return nil, err
 		}
 	}
+	o.txnIndex = false
 	return openSegment(o, base)
 }
 
@@ -166,6 +169,11 @@ func (l *Log) loadSegments(ctx context.Context, f *found, c checkpointed, clean 
 			} else if rolled {
 				unclean = i
 			}
+		}
+		f.recoveredFrom = segs[unclean].baseOffset
+		if recoveryPoint >= 0 {
+			// What the file says of them is older than the records, which are walked now.
+			l.epochs.cache.TruncateFromEnd(max(recoveryPoint, f.recoveredFrom))
 		}
 	}
 	end := segs[0].baseOffset
@@ -217,7 +225,10 @@ func (l *Log) loadSegments(ctx context.Context, f *found, c checkpointed, clean 
 		if recovered && !last {
 			err = s.becomeInactive()
 		}
-		if err := l.oweIndexes(s, errors.Join(err, s.sealIndexes())); err != nil {
+		if err == nil && recovered {
+			err = s.keepIndexes(i < replayed)
+		}
+		if err := l.oweIndexes(s, err); err != nil {
 			return 0, err
 		}
 	}
@@ -271,11 +282,11 @@ func (l *Log) loadInactive(s *segment) error {
 // loadActive finds the end of the last segment by reading on from the last index entry. If that
 // doesn't lead to the end of the file, the segment is recovered after all.
 func (l *Log) loadActive(ctx context.Context, s *segment) (end int64, torn bool, err error) {
-	f, err := s.log.hold()
+	f, err := s.log.Hold()
 	if err != nil {
 		return 0, false, err
 	}
-	defer s.log.release()
+	defer s.log.Release()
 	from := s.offsets.Last()
 	sc := newScanner(f, from.FilePosition, s.size.Load())
 	defer sc.close()
@@ -292,7 +303,7 @@ func (l *Log) loadActive(ctx context.Context, s *segment) (end int64, torn bool,
 				return 0, false, err
 			}
 			end, torn, _, err := l.recoverSegment(ctx, s, s.baseOffset, true)
-			return end, torn, err
+			return end, torn, errors.Join(err, s.keepIndexes(true))
 		case err != nil:
 			return 0, false, s.corrupt(sc.pos, err)
 		}
@@ -300,24 +311,24 @@ func (l *Log) loadActive(ctx context.Context, s *segment) (end int64, torn bool,
 	}
 }
 
-// recoverSegment walks all batches of a segment and writes its indexes again. Batches that reach
+// recoverSegment walks all batches of a segment and makes its indexes anew, not durably. Batches that reach
 // verifyFrom are checked whole; the first that isn't right ends the segment. They are taken into leader
 // epochs and producer state, by which the index of transactions is written. It returns the end offset,
 // whether the segment was cut, and whether offsets are missing inside it.
 // Requires: l.producers is the state where the segment begins.
 func (l *Log) recoverSegment(ctx context.Context, s *segment, verifyFrom int64, last bool) (end int64, torn, gaps bool, err error) {
 	size := s.size.Load()
-	l.logger.Info("recovering segment", "partition", l.tp.String(), "baseOffset", s.baseOffset, "bytes", size)
+	l.logger.Debug("recovering segment", "partition", l.tp.String(), "baseOffset", s.baseOffset, "bytes", size)
 	if err := errors.Join(s.offsets.Reset(), s.times.Reset(), s.txns.Reset()); err != nil {
 		return 0, false, false, err
 	}
 	s.max.timestampMs, s.max.offset = -1, s.baseOffset
 	s.bytesSinceEntry, s.rollingTimestamp = 0, -1
-	f, err := s.log.hold()
+	f, err := s.log.Hold()
 	if err != nil {
 		return 0, false, false, err
 	}
-	defer s.log.release()
+	defer s.log.Release()
 	interval := l.settings.Load().IndexIntervalBytes
 	sc := &scanner{file: f, end: size, window: make([]byte, recoveryWindow)}
 	end, valid := s.baseOffset, int64(0)
@@ -325,6 +336,7 @@ func (l *Log) recoverSegment(ctx context.Context, s *segment, verifyFrom int64, 
 		if n%1024 == 0 && ctx.Err() != nil {
 			return 0, false, false, ctx.Err()
 		}
+		from := sc.pos
 		h, pos, err := sc.next()
 		if err == nil {
 			err = l.checkBatch(s, sc, &h, pos, end, verifyFrom)
@@ -341,6 +353,7 @@ func (l *Log) recoverSegment(ctx context.Context, s *segment, verifyFrom int64, 
 		if err != nil {
 			return 0, false, false, s.corrupt(pos, err)
 		}
+		l.recovered(sc.pos - from)
 		if err := s.indexBatch(&h, pos, interval); err != nil {
 			return 0, false, false, err
 		}
@@ -362,7 +375,14 @@ func (l *Log) recoverSegment(ctx context.Context, s *segment, verifyFrom int64, 
 	if !last {
 		err = s.times.MaybeAppend(s.maxTimestamp())
 	}
-	return end, torn, gaps, l.oweIndexes(s, errors.Join(err, s.offsets.Flush(), s.times.Flush(), s.txns.Flush()))
+	return end, torn, gaps, l.oweIndexes(s, err)
+}
+
+// recovered counts bytes of segments that a recovery has walked.
+func (l *Log) recovered(n int64) {
+	if l.progress != nil {
+		l.progress.bytes.Add(n)
+	}
 }
 
 // oweIndexes lets a segment go on whose index entries a full disk doesn't take: they wait in memory for the
@@ -407,12 +427,15 @@ func (l *Log) replayRecovered(s *segment, file vfs.File, h *batch.Header, pos in
 	return l.replayAt(s, true, file, h, pos)
 }
 
-// loadEpochs brings the leader epochs in line with the log, and writes them if that changed them.
+// loadEpochs brings the leader epochs in line with the log. Those that had to be rebuilt, for which all
+// batches are read, are written; any others are with the first flush that has something new.
 func (l *Log) loadEpochs(rebuild bool, start, end int64) error {
+	c := l.epochs.cache
 	if rebuild {
+		c.Clear()
 		err := l.scanAll(start, end, func(_ *segment, _ vfs.File, h *batch.Header, _ int64) error {
-			if h.LeaderEpoch > l.epochs.cache.Latest() {
-				l.epochs.cache.Assign(h.LeaderEpoch, h.BaseOffset)
+			if h.LeaderEpoch > c.Latest() {
+				c.Assign(h.LeaderEpoch, h.BaseOffset)
 			}
 			return nil
 		})
@@ -420,12 +443,12 @@ func (l *Log) loadEpochs(rebuild bool, start, end int64) error {
 			return err
 		}
 	}
-	before, err := readEpochs(l.fs, l.path)
-	return l.changeEpochs(func(c *epochCache) bool {
-		c.TruncateFromEnd(end)
-		c.TruncateFromStart(start)
-		return err != nil || !slices.Equal(before, c.Entries())
-	})
+	c.TruncateFromEnd(end)
+	c.TruncateFromStart(start)
+	if entries := c.Entries(); rebuild && len(entries) > 0 {
+		return l.writeEpochs(entries)
+	}
+	return nil
 }
 
 // straySnapshot says that a snapshot belongs to no segment and isn't the newest.
@@ -447,7 +470,7 @@ func (l *Log) newProducers() *producer.State {
 
 // modTime is when a segment was last written, or now if the file system doesn't say.
 func (l *Log) modTime(s *segment) time.Time {
-	if info, err := l.fs.Stat(s.log.name()); err == nil && !info.ModTime().IsZero() {
+	if info, err := l.fs.Stat(s.log.Path()); err == nil && !info.ModTime().IsZero() {
 		return info.ModTime()
 	}
 	return l.clk.Now()

@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"sync/atomic"
 
 	"github.com/ottla/ottla/internal/vfs"
 	"github.com/ottla/ottla/log/clean"
@@ -104,20 +103,23 @@ func (m *Manager) loadLogs(ctx context.Context, d *dir, logs []*Log, marks [4]ma
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var wg sync.WaitGroup
-	var done atomic.Int64
+	p := &progress{d: d, logs: logs, recoveryPoint: func(l *Log) int64 { return marked(marks[0], l) }}
+	m.watch(p)
+	defer p.ended.Store(true)
 	for range min(threads, len(logs)) {
 		wg.Go(func() {
 			for l := range work {
 				if ctx.Err() != nil {
 					continue
 				}
+				l.progress = p
 				if err := m.loadOne(ctx, d, l, marks); err != nil {
 					cancel(err)
 					continue
 				}
-				if n := done.Add(1); !d.clean || n%100 == 0 || n == int64(len(logs)) {
-					m.logger.Info("loaded log", "dir", d.path, "partition", l.tp.String(),
-						"loaded", n, "logs", len(logs), "logEndOffset", l.LogEndOffset())
+				l.progress = nil
+				if n := p.loaded.Add(1); n == int64(len(logs)) {
+					m.logger.Info("loaded logs", "dir", d.path, "logs", n, "bytesRecovered", p.bytes.Load())
 				}
 			}
 		})
@@ -130,14 +132,17 @@ func (m *Manager) loadLogs(ctx context.Context, d *dir, logs []*Log, marks [4]ma
 	return context.Cause(ctx)
 }
 
+// marked is what a checkpoint says of a log, -1 if nothing.
+func marked(checkpoint map[topicPartition]int64, l *Log) int64 {
+	if offset, ok := checkpoint[l.tp]; ok {
+		return offset
+	}
+	return -1
+}
+
 // loadOne loads a log and makes it known.
 func (m *Manager) loadOne(ctx context.Context, d *dir, l *Log, marks [4]map[topicPartition]int64) error {
-	of := func(i int) int64 {
-		if offset, ok := marks[i][l.tp]; ok {
-			return offset
-		}
-		return -1
-	}
+	of := func(i int) int64 { return marked(marks[i], l) }
 	c := checkpointed{recoveryPoint: of(0), logStart: of(1), highWatermark: of(2), cleaned: of(3), lost: marks[0] == nil}
 	err := l.load(ctx, c, d.clean)
 	if vfs.NoRoom(err) {
@@ -256,8 +261,8 @@ func (m *Manager) topicConfig(topic string) Config {
 // newLog makes a log that isn't loaded yet.
 func (m *Manager) newLog(d *dir, tp topicPartition, id [16]byte, full string, cfg Config) *Log {
 	l := &Log{
-		tp: tp, dir: d, fs: m.fs, clk: m.clk, logger: m.logger,
-		codecs: m.codecs, host: m, path: full,
+		tp: tp, dir: d, fs: m.fs, pool: m.pool, clk: m.clk, logger: m.logger,
+		codecs: m.codecs, host: m, path: full, rolledFrom: NoLimit,
 	}
 	l.topicID.Store(&id)
 	l.cleaned.Store(clean.NoCheckpoint)

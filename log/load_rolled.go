@@ -12,11 +12,11 @@ import (
 // they are better made again. False if what it holds can't be explained so: then it is left alone, like
 // everything that was flushed.
 func justRolled(s *segment, next int64) (bool, error) {
-	f, err := s.log.hold()
+	f, err := s.log.Hold()
 	if err != nil {
 		return false, err
 	}
-	defer s.log.release()
+	defer s.log.Release()
 	sc := newScanner(f, 0, s.size.Load())
 	defer sc.close()
 	end := s.baseOffset

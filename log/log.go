@@ -14,6 +14,7 @@ import (
 	"github.com/ottla/ottla/internal/vfs"
 	"github.com/ottla/ottla/log/batch"
 	"github.com/ottla/ottla/log/epoch"
+	"github.com/ottla/ottla/log/files"
 	"github.com/ottla/ottla/log/producer"
 	"github.com/twmb/franz-go/pkg/kerr"
 )
@@ -26,6 +27,7 @@ type Log struct {
 	tp     topicPartition
 	dir    *dir
 	fs     vfs.FS
+	pool   *files.Pool
 	clk    clock.Clock
 	logger *slog.Logger
 	codecs *batch.Codecs
@@ -43,12 +45,14 @@ type Log struct {
 	logStartOffset, highWatermark, logEndOffset atomic.Int64
 	// firstUnstable is the first offset of the oldest undecided transaction, NoLimit without one.
 	firstUnstable atomic.Int64
+	// startMoved is called after logStartOffset has moved up, nil without one; see OnStartMoved.
+	startMoved atomic.Pointer[func()]
 	// recoveryPoint: offsets below it are known to be flushed. Written with mu held.
 	recoveryPoint atomic.Int64
 	// cleaned is the offset up to which the log was compacted, clean.NoCheckpoint if it never was. Written
 	// with mu held.
 	cleaned atomic.Int64
-	// indexesOwed says that the last flush had no room for index entries, which wait in memory. Written with
+	// indexesOwed says that the last flush had no room for index entries or leader epochs, which wait in memory. Written with
 	// flushing held.
 	indexesOwed atomic.Bool
 	// owedFrom is the first segment whose index entries loading had no room for. Not used once l is shared.
@@ -78,6 +82,9 @@ type Log struct {
 	// truncation, the only thing that takes bytes away under them.
 	reading sync.RWMutex
 
+	// progress is told what is recovered; nil but for a log that is being loaded at start.
+	progress *progress
+
 	mu sync.Mutex // guards what follows, and all appends
 	// path is the partition's directory.
 	path      string
@@ -88,8 +95,11 @@ type Log struct {
 	unsynced  []int64
 	// namesUnsynced says that a new file's name isn't durable yet.
 	namesUnsynced bool
-	// epochsOwed says that the checkpoint of leader epochs is older than the cache.
-	epochsOwed bool
+	// rolledFrom is where the oldest segment begins that was rolled since the last flush, NoLimit without
+	// one. The roll changed it even if all records were flushed before.
+	rolledFrom int64
+	// epochsWritten is what the file of leader epochs says.
+	epochsWritten []epoch.Entry
 	// truncations counts truncations, so that a compaction notices that its segments were cut.
 	truncations int
 	// jitter is subtracted from the active segment's age limit.
@@ -107,6 +117,8 @@ type Log struct {
 type host interface {
 	// flushSoon flushes the log in the background.
 	flushSoon(l *Log)
+	// crowded says that so many files wait for a flush that whoever appends must wait for his.
+	crowded() bool
 	// after runs f once d has passed, unless the manager is closed first.
 	after(d time.Duration, f func())
 	// checkpointRecoveryPoints and checkpointLogStarts write the directory's files durably.
@@ -159,6 +171,10 @@ func (l *Log) HighWatermark() int64 { return l.highWatermark.Load() }
 func (l *Log) LastStableOffset() int64 {
 	return min(l.highWatermark.Load(), l.firstUnstable.Load())
 }
+
+// OnStartMoved has f called whenever the log start moves up, by retention too. f is called with the log's lock
+// held and must not use the log but for its offsets. A later call replaces f.
+func (l *Log) OnStartMoved(f func()) { l.startMoved.Store(&f) }
 
 // RecoveryPoint is the offset below which everything is flushed.
 func (l *Log) RecoveryPoint() int64 { return l.recoveryPoint.Load() }
@@ -255,7 +271,7 @@ func floorSegment(segs []*segment, offset int64) int {
 
 // segmentOptions are those of a new segment.
 func (l *Log) segmentOptions(c *Config) segmentOptions {
-	o := segmentOptions{fs: l.fs, dir: l.path, maxIndexBytes: c.SegmentIndexBytes}
+	o := segmentOptions{pool: l.pool, dir: l.path, maxIndexBytes: c.SegmentIndexBytes}
 	if c.Preallocate {
 		o.preallocate = int64(c.SegmentBytes)
 	}

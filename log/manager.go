@@ -1,6 +1,7 @@
 package commitlog
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"slices"
@@ -12,6 +13,7 @@ import (
 	"github.com/ottla/ottla/internal/kerror"
 	"github.com/ottla/ottla/internal/vfs"
 	"github.com/ottla/ottla/log/batch"
+	"github.com/ottla/ottla/log/files"
 	"github.com/twmb/franz-go/pkg/kerr"
 )
 
@@ -50,6 +52,11 @@ type ManagerConfig struct {
 	VerifyTransactions bool
 	// Cleaner is how logs are compacted; SetCleaner changes it.
 	Cleaner CleanerConfig
+	// IdleFiles is how many files of segments stay open that nobody uses; 1,000 if zero.
+	IdleFiles int
+	// UnflushedFiles is how many files may wait for a flush, and stay open for it, before all logs are flushed in
+	// the background. With half as many again each append waits for its own. No bound if zero.
+	UnflushedFiles int
 	// MinFreeBytes is log.dir.min.free.bytes: below so much free space on the device of a log directory
 	// records of clients are refused, below a quarter of it all records. AutoMinFree derives it from the
 	// device's size, zero refuses nothing; SetMinFreeBytes changes it.
@@ -63,12 +70,17 @@ type ManagerConfig struct {
 	OnDirFailure func(path string, id [16]byte, err error)
 }
 
+// defaultIdleFiles is ManagerConfig.IdleFiles where it isn't given: a few hundred logs at work, and little
+// beside the limits that brokers get.
+const defaultIdleFiles = 1000
+
 // Manager owns the log dirs and all logs in them.
 //
 // Lock order: a log's locks come before logsMu.
 type Manager struct {
 	cfg    ManagerConfig
 	fs     vfs.FS
+	pool   *files.Pool
 	clk    clock.Clock
 	logger *slog.Logger
 	codecs *batch.Codecs
@@ -112,8 +124,9 @@ type Manager struct {
 // starts the background work. A directory that fails is offline; only if all do, or one belongs to
 // another broker or cluster, Open fails.
 func Open(ctx context.Context, fs vfs.FS, clk clock.Clock, logger *slog.Logger, cfg ManagerConfig) (*Manager, error) {
+	pool := files.NewPool(fs, cmp.Or(cfg.IdleFiles, defaultIdleFiles))
 	m := &Manager{
-		cfg: cfg, fs: fs, clk: clk, logger: logger,
+		cfg: cfg, fs: pool.FS(), pool: pool, clk: clk, logger: logger,
 		codecs:    batch.NewCodecs(),
 		tasks:     newScheduler(clk),
 		logs:      map[topicPartition]*Log{},
@@ -160,10 +173,16 @@ func (m *Manager) Logs() []*Log { return m.logsIn(nil) }
 
 // logsIn is every log in a directory, or in all of them, sorted.
 func (m *Manager) logsIn(d *dir) []*Log {
+	return m.logsThat(func(l *Log) bool { return d == nil || l.dir == d })
+}
+
+// logsThat is every log that is wanted, sorted. Of many logs few are wanted where nothing happens, and sorting is
+// what costs.
+func (m *Manager) logsThat(wanted func(*Log) bool) []*Log {
+	var out []*Log
 	m.logsMu.RLock()
-	out := make([]*Log, 0, len(m.logs))
 	for _, l := range m.logs {
-		if d == nil || l.dir == d {
+		if wanted(l) {
 			out = append(out, l)
 		}
 	}
@@ -214,6 +233,22 @@ func (m *Manager) Dirs() []DirInfo {
 	return out
 }
 
+// DirState is one log dir for those who ask often.
+type DirState struct {
+	ID [16]byte
+	// Err is why the directory is offline, nil if it is not.
+	Err error
+}
+
+// DirStates tells which directories are offline, in the order of log.dirs.
+func (m *Manager) DirStates() []DirState {
+	out := make([]DirState, len(m.dirs))
+	for i, d := range m.dirs {
+		out[i] = DirState{ID: d.id, Err: d.offline()}
+	}
+	return out
+}
+
 // liveDirs are the directories that are not offline.
 func (m *Manager) liveDirs() []*dir {
 	return slices.DeleteFunc(slices.Clone(m.dirs), func(d *dir) bool { return d.offline() != nil })
@@ -228,6 +263,16 @@ func (m *Manager) dirFailed(d *dir, err error) {
 
 // flushSoon implements host.
 func (m *Manager) flushSoon(l *Log) { m.flusher.add(l) }
+
+// crowded implements host.
+func (m *Manager) crowded() bool {
+	limit, pinned := m.cfg.UnflushedFiles, m.pool.Pinned()
+	if limit <= 0 || pinned <= limit {
+		return false
+	}
+	m.flusher.flushAll()
+	return pinned > limit+limit/2
+}
 
 // after implements host.
 func (m *Manager) after(d time.Duration, f func()) { m.tasks.after(d, f) }

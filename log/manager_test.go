@@ -227,7 +227,7 @@ func TestDeleteAll(t *testing.T) {
 	if !errors.Is(err, kerr.UnknownTopicOrPartition) || strings.Count(err.Error(), "no log of") != 1 {
 		t.Errorf("deletion of 32 logs, one of them gone: %v", err)
 	}
-	if syncs != one {
+	if syncs > one { // Checkpoints that say so already aren't written.
 		t.Errorf("%d flushes for 31 logs, %d for one", syncs, one)
 	}
 	if n := len(e.m.Logs()); n != 0 {

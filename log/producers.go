@@ -90,7 +90,7 @@ func (l *Log) replayAt(s *segment, indexed bool, file vfs.File, h *batch.Header,
 		if err := checkAt(file, h, pos); errors.Is(err, errRead) {
 			return s.corrupt(pos, err)
 		} else if err != nil {
-			return &CorruptError{Path: s.log.name(), Position: pos, Reason: err.Error()}
+			return &CorruptError{Path: s.log.Path(), Position: pos, Reason: err.Error()}
 		}
 	}
 	if h.Attributes.IsControl() {
@@ -131,11 +131,11 @@ func (l *Log) scanSegments(segs []*segment, from, to int64, visit func(*segment,
 }
 
 func (l *Log) scanSegment(s *segment, from, to int64, visit func(*segment, vfs.File, *batch.Header, int64) error) error {
-	f, err := s.log.hold()
+	f, err := s.log.Hold()
 	if err != nil {
 		return err
 	}
-	defer s.log.release()
+	defer s.log.Release()
 	at, err := s.offsets.Lookup(from)
 	if err != nil {
 		return err

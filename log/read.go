@@ -50,14 +50,14 @@ func (l *Log) Read(o ReadOptions) (ReadInfo, error) {
 // Requires: l.reading held.
 func (l *Log) readSegment(segs []*segment, i int, v *tailView, o ReadOptions) (ReadInfo, bool, error) {
 	s := segs[i]
-	file, err := s.log.hold()
+	file, err := s.log.Hold()
 	if err != nil {
 		return ReadInfo{}, false, err
 	}
 	keep := false
 	defer func() {
 		if !keep {
-			s.log.release()
+			s.log.Release()
 		}
 	}()
 	position, end := int64(unknown), s.size.Load()

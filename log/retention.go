@@ -65,6 +65,9 @@ func (l *Log) advanceStart(offset int64) error {
 	}
 	l.producers.OnLogStartOffset(offset)
 	l.publishUnstable()
+	if f := l.startMoved.Load(); f != nil {
+		(*f)()
+	}
 	return nil
 }
 
@@ -149,7 +152,7 @@ func (l *Log) ageTimestamp(s *segment, nowMs int64) int64 {
 	if largest >= 0 && largest <= nowMs {
 		return largest
 	}
-	if info, err := l.fs.Stat(s.log.name()); err == nil && !info.ModTime().IsZero() {
+	if info, err := l.fs.Stat(s.log.Path()); err == nil && !info.ModTime().IsZero() {
 		return min(nowMs, info.ModTime().UnixMilli())
 	}
 	if !s.created.IsZero() {

@@ -101,6 +101,7 @@ func (l *Log) rollFiles(old *segment, baseOffset int64) error {
 		return err
 	}
 	l.namesUnsynced = true
+	l.rolledFrom = min(l.rolledFrom, old.baseOffset)
 	l.drawJitter(cfg)
 	l.setSegments(append(slices.Clone(*l.segments.Load()), seg))
 	l.tail.reset(seg, l.logEndOffset.Load())
@@ -110,7 +111,12 @@ func (l *Log) rollFiles(old *segment, baseOffset int64) error {
 // trim ends the appends to a segment. Room that was reserved behind its batches must not come back with a
 // crash once recovery begins beyond the segment. Requires: l.mu held.
 func (l *Log) trim(old *segment) error {
-	size, err := old.log.file.Size()
+	file, err := old.log.Hold()
+	if err != nil {
+		return err
+	}
+	defer old.log.Release()
+	size, err := file.Size()
 	if err != nil {
 		return err
 	}

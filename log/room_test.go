@@ -409,6 +409,9 @@ func TestRollInFlush(t *testing.T) {
 	if _, err := appendRecords(l, 3, 100, 0); err != nil {
 		t.Fatal(err)
 	}
+	if err := l.flushEpochs(3); err != nil { // It syncs the directory as well.
+		t.Fatal(err)
+	}
 	l.namesUnsynced = true
 	hook = func() { // The segment is synced, its directory isn't.
 		l.mu.Lock()

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path"
 	"strconv"
 	"strings"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/ottla/ottla/internal/vfs"
 	"github.com/ottla/ottla/log/batch"
+	"github.com/ottla/ottla/log/files"
 	"github.com/ottla/ottla/log/index"
 )
 
@@ -47,10 +49,11 @@ func parseSegmentName(name, suffix string) (int64, bool) {
 // published after the bytes and entries that they cover.
 type segment struct {
 	baseOffset int64
-	log        logFile
-	offsets    *index.Offset
-	times      *index.Time
-	txns       *index.Txn
+	// log is pinned while it has writes that weren't flushed.
+	log     files.File
+	offsets *index.Offset
+	times   *index.Time
+	txns    *index.Txn
 
 	// size is the file's length in bytes, as far as it holds batches.
 	size atomic.Int64
@@ -78,12 +81,14 @@ type segment struct {
 
 // segmentOptions are what a segment takes from the log's configuration.
 type segmentOptions struct {
-	fs            vfs.FS
+	pool          *files.Pool
 	dir           string
 	maxIndexBytes int32
 	preallocate   int64
 	// suffix is appended to the names of all files; empty but for a segment that isn't in service yet.
 	suffix string
+	// txnIndex says that there may be an index of transactions.
+	txnIndex bool
 }
 
 // openSegment opens or creates the files of a segment. index.ErrCorrupt says that an index must be
@@ -91,18 +96,20 @@ type segmentOptions struct {
 func openSegment(o segmentOptions, baseOffset int64) (*segment, error) {
 	base := path.Join(o.dir, segmentName(baseOffset))
 	s := &segment{baseOffset: baseOffset, rollingTimestamp: -1}
-	s.log.fs, s.log.path = o.fs, base+logSuffix+o.suffix
+	s.log.Init(o.pool, base+logSuffix+o.suffix, nil)
 	s.max.timestampMs, s.max.offset = -1, baseOffset
-	s.txns = index.NewTxn(o.fs, base+txnIndexSuffix+o.suffix)
-	if err := s.txns.Check(); err != nil {
-		return nil, err
+	if s.txns = index.NewTxnWithout(o.pool.FS(), base+txnIndexSuffix+o.suffix); o.txnIndex {
+		s.txns = index.NewTxn(o.pool.FS(), base+txnIndexSuffix+o.suffix)
+		if err := s.txns.Check(); err != nil {
+			return nil, err
+		}
 	}
 	var err error
-	if s.offsets, err = index.OpenOffset(o.fs, base+indexSuffix+o.suffix, baseOffset, o.maxIndexBytes); err != nil {
+	if s.offsets, err = index.OpenOffset(o.pool, base+indexSuffix+o.suffix, baseOffset, o.maxIndexBytes); err != nil {
 		return nil, err
 	}
-	if s.times, err = index.OpenTime(o.fs, base+timeIndexSuffix+o.suffix, baseOffset, o.maxIndexBytes); err != nil {
-		_ = s.offsets.Discard()
+	if s.times, err = index.OpenTime(o.pool, base+timeIndexSuffix+o.suffix, baseOffset, o.maxIndexBytes); err != nil {
+		s.offsets.Discard()
 		return nil, err
 	}
 	return s, nil
@@ -111,7 +118,7 @@ func openSegment(o segmentOptions, baseOffset int64) (*segment, error) {
 // createSegment makes a new, empty segment. What a crash left under its name is emptied.
 func createSegment(o segmentOptions, baseOffset int64, now time.Time) (*segment, error) {
 	for _, suffix := range []string{indexSuffix, timeIndexSuffix, txnIndexSuffix} {
-		if err := removeIfThere(o.fs, path.Join(o.dir, segmentName(baseOffset)+suffix+o.suffix)); err != nil {
+		if err := removeIfThere(o.pool.FS(), path.Join(o.dir, segmentName(baseOffset)+suffix+o.suffix)); err != nil {
 			return nil, err
 		}
 	}
@@ -120,38 +127,40 @@ func createSegment(o segmentOptions, baseOffset int64, now time.Time) (*segment,
 		return nil, err
 	}
 	s.created = now
-	if err := errors.Join(s.openActive(o.preallocate), s.sealIndexes()); err != nil {
+	if err := s.openActive(o.preallocate); err != nil {
 		s.discard()
 		return nil, err
 	}
 	return s, nil
 }
 
-// openActive opens the file for appending, cut to its batches, with room reserved.
+// openActive readies the file for appending, made if need be: cut to its batches, with room reserved.
 func (s *segment) openActive(preallocate int64) error {
-	if err := s.log.open(); err != nil {
+	f, err := s.log.HoldFlag(os.O_CREATE)
+	if err != nil {
 		return err
 	}
-	size, err := s.log.file.Size()
+	defer s.log.Release()
+	size, err := f.Size()
 	if err != nil {
 		return err
 	}
 	if size > s.size.Load() {
-		if err := s.log.file.Truncate(s.size.Load()); err != nil {
+		if err := f.Truncate(s.size.Load()); err != nil {
 			return err
 		}
 	}
 	if preallocate > 0 {
-		return s.log.file.Preallocate(0, preallocate)
+		return f.Preallocate(0, preallocate)
 	}
 	return nil
 }
 
-// discard closes everything without writing what waits.
+// discard closes everything, as soon as no reader holds it, without writing what waits.
 func (s *segment) discard() {
-	s.log.seal()
-	_ = s.offsets.Discard()
-	_ = s.times.Discard()
+	s.log.Retire()
+	s.offsets.Discard()
+	s.times.Discard()
 }
 
 // setMax notes a timestamp if it is the largest so far. Requires: Log.mu held, or s not shared.
@@ -197,11 +206,11 @@ func (s *segment) becomeInactive() error {
 	if err := s.times.MaybeAppend(s.maxTimestamp()); err != nil && !errors.Is(err, index.ErrFull) {
 		return err
 	}
-	f, err := s.log.hold()
+	f, err := s.log.Hold()
 	if err != nil {
 		return err
 	}
-	defer s.log.release()
+	defer s.log.Release()
 	size, err := f.Size()
 	if err != nil || size == s.size.Load() {
 		return err
@@ -223,25 +232,32 @@ func (s *segment) flushIndexes() error {
 }
 
 func (s *segment) flushLog() error {
-	f, err := s.log.hold()
+	f, err := s.log.Hold()
 	if err != nil {
 		return err
 	}
-	defer s.log.release()
+	defer s.log.Release()
 	if err := f.Sync(); err != nil {
-		return fmt.Errorf("sync %s: %w", s.log.name(), err)
+		return fmt.Errorf("sync %s: %w", s.log.Path(), err)
 	}
 	return nil
 }
 
-// seal closes the files of a flushed segment until they are read again.
-func (s *segment) seal() error {
-	s.log.seal()
-	return s.sealIndexes()
+// keepIndexes takes care of the indexes of a segment that was recovered. Where the recovery point lies beyond
+// the segment they are made durable, for no later recovery looks at it. Otherwise the next flush does it, and
+// entries may wait in memory; those of a long segment, of which some had to be written, don't.
+func (s *segment) keepIndexes(durable bool) error {
+	if durable {
+		return errors.Join(s.flushIndexes(), s.offsets.Seal(), s.times.Seal())
+	}
+	return errors.Join(s.offsets.FlushBegun(), s.times.FlushBegun())
 }
 
-// sealIndexes closes the index files until they are written again.
-func (s *segment) sealIndexes() error { return errors.Join(s.offsets.Seal(), s.times.Seal()) }
+// seal says that a flushed segment isn't written any more.
+func (s *segment) seal() error {
+	s.log.Unpin()
+	return errors.Join(s.offsets.Seal(), s.times.Seal())
+}
 
 // batchAt is a batch of a segment.
 type batchAt struct {
@@ -286,18 +302,19 @@ func (s *segment) locate(file vfs.File, offset, end int64) (batchAt, bool, error
 // corrupt says that the segment has something else than a batch at position.
 func (s *segment) corrupt(position int64, err error) error {
 	if !errors.Is(err, errTornBatch) {
-		return fmt.Errorf("read %s at position %d: %w", s.log.name(), position, err)
+		return fmt.Errorf("read %s at position %d: %w", s.log.Path(), position, err)
 	}
-	return &CorruptError{Path: s.log.name(), Position: position, Reason: err.Error()}
+	return &CorruptError{Path: s.log.Path(), Position: position, Reason: err.Error()}
 }
 
 // truncateTo removes the batches that reach offset and everything after them, and returns the end
 // offset that remains: offset, or less if it lay inside a batch. Requires: Log.mu held, no reader.
 func (s *segment) truncateTo(offset int64, now time.Time) (int64, error) {
-	if err := s.log.open(); err != nil {
+	f, _, err := s.log.Pin(0)
+	if err != nil {
 		return 0, err
 	}
-	at, found, err := s.locate(s.log.file, offset, s.size.Load())
+	at, found, err := s.locate(f, offset, s.size.Load())
 	if err != nil {
 		return 0, err
 	}
@@ -310,7 +327,7 @@ func (s *segment) truncateTo(offset int64, now time.Time) (int64, error) {
 	if err := errors.Join(s.offsets.TruncateTo(offset), s.times.TruncateTo(offset), s.txns.TruncateTo(offset)); err != nil {
 		return 0, err
 	}
-	if err := s.log.file.Truncate(at.position); err != nil {
+	if err := f.Truncate(at.position); err != nil {
 		return 0, err
 	}
 	s.size.Store(at.position)
@@ -332,11 +349,11 @@ func (s *segment) loadMax() error {
 	if err != nil || s.size.Load() == 0 {
 		return err
 	}
-	f, err := s.log.hold()
+	f, err := s.log.Hold()
 	if err != nil {
 		return err
 	}
-	defer s.log.release()
+	defer s.log.Release()
 	sc := newScanner(f, from.FilePosition, s.size.Load())
 	defer sc.close()
 	for {
@@ -357,11 +374,11 @@ func (s *segment) firstTimestamp() (int64, error) {
 	if s.rollingTimestamp >= 0 || s.size.Load() == 0 {
 		return s.rollingTimestamp, nil
 	}
-	f, err := s.log.hold()
+	f, err := s.log.Hold()
 	if err != nil {
 		return -1, err
 	}
-	defer s.log.release()
+	defer s.log.Release()
 	b, found, err := s.find(f, 0, 0, s.size.Load())
 	if err != nil || !found {
 		return -1, err
@@ -379,7 +396,7 @@ func (s *segment) files() []struct {
 		name   string
 		rename func(string) error
 	}{
-		{s.log.name(), s.log.rename},
+		{s.log.Path(), s.log.Rename},
 		{s.offsets.Path(), s.offsets.Rename},
 		{s.times.Path(), s.times.Rename},
 		{s.txns.Path(), s.txns.Rename},
@@ -389,7 +406,7 @@ func (s *segment) files() []struct {
 // setDir tells that the segment's directory has another name.
 func (s *segment) setDir(dir string) {
 	base := path.Join(dir, segmentName(s.baseOffset))
-	s.log.setPath(base + logSuffix)
+	s.log.SetPath(base + logSuffix)
 	s.offsets.SetPath(base + indexSuffix)
 	s.times.SetPath(base + timeIndexSuffix)
 	s.txns.SetPath(base + txnIndexSuffix)

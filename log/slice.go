@@ -1,12 +1,15 @@
 package commitlog
 
-import "github.com/ottla/ottla/internal/vfs"
+import (
+	"github.com/ottla/ottla/internal/vfs"
+	"github.com/ottla/ottla/log/files"
+)
 
 // Slice is a held range of a segment file. Until Release its file stays open, though it may be
 // renamed or removed by retention meanwhile. A truncation, which happens on followers only, may
 // change its bytes. It satisfies wire.FileRange.
 type Slice struct {
-	log      *logFile
+	log      *files.File
 	file     vfs.File
 	position int64
 	n        int
@@ -27,5 +30,5 @@ func (s *Slice) Len() int { return s.n }
 // Release gives the hold up; called exactly once.
 func (s *Slice) Release() {
 	s.file = nil
-	s.log.release()
+	s.log.Release()
 }

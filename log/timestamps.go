@@ -93,11 +93,11 @@ func (l *Log) MaxTimestamp() (TimestampOffset, bool, error) {
 // searchBatches returns the first record that match accepts of a batch that candidate accepts, from
 // a file position on. Requires: l.reading held.
 func (l *Log) searchBatches(s *segment, from int64, candidate func(*batch.Header) bool, match func(*batch.Record) bool) (TimestampOffset, bool, error) {
-	file, err := s.log.hold()
+	file, err := s.log.Hold()
 	if err != nil {
 		return TimestampOffset{}, false, err
 	}
-	defer s.log.release()
+	defer s.log.Release()
 	sc := newScanner(file, from, s.size.Load())
 	defer sc.close()
 	for {

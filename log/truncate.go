@@ -127,6 +127,7 @@ func (l *Log) truncateTo(offset int64) error {
 	if err := segs[i].flushLog(); err != nil {
 		return err
 	}
+	segs[i].log.Unpin()
 	if err := l.changeEpochs(func(c *epochCache) bool { return c.TruncateFromEnd(end) }); err != nil {
 		return err
 	}
@@ -156,11 +157,11 @@ func (l *Log) truncateTo(offset int64) error {
 
 // cutAt is where a truncation to offset ends the log: the batch that has the offset goes whole.
 func (s *segment) cutAt(offset int64) (int64, error) {
-	f, err := s.log.hold()
+	f, err := s.log.Hold()
 	if err != nil {
 		return 0, err
 	}
-	defer s.log.release()
+	defer s.log.Release()
 	at, found, err := s.locate(f, offset, s.size.Load())
 	if err != nil || !found {
 		return offset, err

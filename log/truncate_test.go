@@ -31,7 +31,7 @@ func TestTruncationInsideBatch(t *testing.T) {
 		t.Fatal(err)
 	}
 	segs := *l.segments.Load()
-	name, size := segs[0].log.name(), segs[0].size.Load()
+	name, size := segs[0].log.Path(), segs[0].size.Load()
 	abandonAll(e)
 	flip(t, e.fs, name, size-1, 0x40)
 	l = mustOpen(t, e)

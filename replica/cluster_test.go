@@ -336,10 +336,14 @@ func (c *cluster) fetch(f *fetcher) bool {
 
 // leaderSession is a leader's side of a fetch session.
 type leaderSession struct {
-	epoch int32
-	order []sessionKey
-	asked map[sessionKey]FetchPartition
-	told  map[sessionKey][2]int64
+	// rest has the partitions in resting that sleep; the others are read.
+	rest    Rest
+	resting map[sessionKey]*Resting
+	asleep  map[sessionKey]bool
+	epoch   int32
+	order   []sessionKey
+	asked   map[sessionKey]FetchPartition
+	told    map[sessionKey][2]int64
 }
 
 // clusterPeers is the network as one broker sees it.
@@ -409,7 +413,7 @@ func (n *node) serve(ctx context.Context, req *kmsg.FetchRequest) *kmsg.FetchRes
 	case req.SessionEpoch == 0:
 		delete(n.sessions, req.SessionID)
 		n.c.sessions++
-		s = &leaderSession{asked: map[sessionKey]FetchPartition{}, told: map[sessionKey][2]int64{}}
+		s = &leaderSession{resting: map[sessionKey]*Resting{}, asleep: map[sessionKey]bool{}, asked: map[sessionKey]FetchPartition{}, told: map[sessionKey][2]int64{}}
 		n.sessions[n.c.sessions] = s
 		resp.SessionID = n.c.sessions
 	case s == nil:
@@ -427,7 +431,10 @@ func (n *node) serve(ctx context.Context, req *kmsg.FetchRequest) *kmsg.FetchRes
 			key := sessionKey{t.TopicID, p.Partition}
 			if _, ok := s.asked[key]; !ok {
 				s.order = append(s.order, key)
+				s.resting[key] = &Resting{Owner: key}
 			}
+			s.resting[key].End()
+			delete(s.asleep, key)
 			s.asked[key] = FetchPartition{TopicID: t.TopicID, Partition: p.Partition, CurrentLeaderEpoch: p.CurrentLeaderEpoch,
 				FetchOffset: p.FetchOffset, LastFetchedEpoch: p.LastFetchedEpoch, FollowerLogStartOffset: p.LogStartOffset, MaxBytes: p.PartitionMaxBytes}
 		}
@@ -437,27 +444,25 @@ func (n *node) serve(ctx context.Context, req *kmsg.FetchRequest) *kmsg.FetchRes
 			key := sessionKey{t.TopicID, i}
 			delete(s.asked, key)
 			delete(s.told, key)
+			if e := s.resting[key]; e != nil {
+				e.End()
+			}
+			delete(s.resting, key)
+			delete(s.asleep, key)
 			s.order = slices.DeleteFunc(s.order, func(k sessionKey) bool { return k == key })
 		}
 	}
-	plan := &FetchPlan{ReplicaID: req.ReplicaState.ID, ReplicaEpoch: req.ReplicaState.Epoch, MaxBytes: int(req.MaxBytes)}
-	for _, key := range s.order {
-		fp := s.asked[key]
-		if t := n.img.TopicByID(key.topicID); t != nil {
-			fp.Topic = t.Name
-		} else {
-			fp.Err = kerr.UnknownTopicID
-		}
-		plan.Partitions = append(plan.Partitions, fp)
-	}
+	plan := &FetchPlan{ReplicaID: req.ReplicaState.ID, ReplicaEpoch: req.ReplicaState.Epoch, MaxBytes: int(req.MaxBytes), Rest: &s.rest}
+	s.plan(n, plan)
 	if n.c.overstate {
 		n.overstate(plan)
 	}
-	n.fetch(ctx, plan, req)
+	n.fetch(ctx, s, plan, req)
 	topics := map[[16]byte]int{}
 	for i := range plan.Partitions {
 		fp := &plan.Partitions[i]
 		key := sessionKey{fp.TopicID, fp.Partition}
+		s.asleep[key] = n.m.Settle(&s.rest, s.resting[key], plan, fp)
 		told, ok := s.told[key]
 		if ok && fp.Err == nil && !fp.HasDiverging && fp.Records == nil && told == [2]int64{fp.HighWatermark, fp.LogStartOffset} {
 			continue
@@ -492,10 +497,31 @@ func (n *node) serve(ctx context.Context, req *kmsg.FetchRequest) *kmsg.FetchRes
 	return resp
 }
 
+// plan has what doesn't sleep read.
+func (s *leaderSession) plan(n *node, plan *FetchPlan) {
+	for _, e := range s.rest.Woken() {
+		delete(s.asleep, e.Owner.(sessionKey))
+	}
+	plan.Partitions = nil
+	for _, key := range s.order {
+		if s.asleep[key] {
+			continue
+		}
+		fp := s.asked[key]
+		if t := n.img.TopicByID(key.topicID); t != nil {
+			fp.Topic = t.Name
+		} else {
+			fp.Err = kerr.UnknownTopicID
+		}
+		plan.Partitions = append(plan.Partitions, fp)
+	}
+}
+
 // fetch runs a plan until it is worth an answer. Requires: c.mu held, which it gives up meanwhile.
-func (n *node) fetch(ctx context.Context, plan *FetchPlan, req *kmsg.FetchRequest) {
+func (n *node) fetch(ctx context.Context, s *leaderSession, plan *FetchPlan, req *kmsg.FetchRequest) {
 	if !n.c.live {
 		n.m.Fetch(plan)
+		s.rest.Used(n.c.clk.Now())
 		return
 	}
 	n.c.mu.Unlock()
@@ -503,6 +529,9 @@ func (n *node) fetch(ctx context.Context, plan *FetchPlan, req *kmsg.FetchReques
 	plan.MinBytes = int(req.MinBytes)
 	defer n.m.CancelFetch(plan)
 	for !n.m.Fetch(plan) {
+		if !plan.waited {
+			s.rest.Used(n.c.clk.Now())
+		}
 		plan.Release()
 		woke := make(chan bool, 1)
 		if !n.m.AwaitFetch(plan, time.Duration(req.MaxWaitMillis)*time.Millisecond, func(expired bool) { woke <- expired }) {
@@ -510,6 +539,7 @@ func (n *node) fetch(ctx context.Context, plan *FetchPlan, req *kmsg.FetchReques
 		}
 		select {
 		case expired := <-woke:
+			s.plan(n, plan)
 			if expired {
 				n.m.Fetch(plan)
 				return

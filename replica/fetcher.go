@@ -18,6 +18,9 @@ const (
 	// nudgeDelay is how long a fetch that waits at the leader goes on waiting when there is something
 	// new to fetch; it gathers the news of one image.
 	nudgeDelay = 10 * time.Millisecond
+	// unsettledTime is how long after such news more is expected: fetches wait for nudgeDelay only and aren't
+	// given up, since that costs the session and the connection.
+	unsettledTime = time.Second
 )
 
 // fetcher copies partitions from one leader, with one fetch at a time. Its goroutine ends with cancel.
@@ -40,8 +43,10 @@ type fetcher struct {
 	// failures counts failed fetches in a row; nothing is fetched before restUntil then.
 	failures  int
 	restUntil time.Time
-	// interrupt gives up the fetch that is under way; nil without one.
+	// interrupt gives up the fetch that is under way; nil without one, or if it doesn't wait for long.
 	interrupt context.CancelFunc
+	// unsettledUntil is when fetches may wait for long again.
+	unsettledUntil time.Time
 }
 
 // followed is one partition of a fetcher. Guarded by the fetcher's mu.
@@ -149,6 +154,7 @@ func (f *fetcher) signal() {
 // for long. Requires: f.mu held.
 func (f *fetcher) nudge() {
 	f.signal()
+	f.unsettledUntil = f.m.now().Add(unsettledTime)
 	if f.interrupt != nil {
 		f.m.cfg.Clock.AfterFunc(nudgeDelay, f.interrupt)
 		f.interrupt = nil // Once is enough.
@@ -233,11 +239,17 @@ func (f *fetcher) next(interrupt context.CancelFunc) (req *kmsg.FetchRequest, wa
 	if wait >= 0 {
 		maxWait = min(maxWait, max(wait, time.Millisecond)) // Whoever rests now is due then.
 	}
+	unsettled := now.Before(f.unsettledUntil)
+	if unsettled {
+		maxWait = min(maxWait, nudgeDelay)
+	}
 	req = f.session.request(r.FetchMaxBytes)
 	req.ReplicaState.ID, req.ReplicaState.Epoch = f.m.cfg.NodeID, epoch
 	req.MaxWaitMillis = int32(maxWait / time.Millisecond)
 	req.MinBytes, req.MaxBytes = r.FetchMinBytes, r.FetchResponseMaxBytes
-	f.interrupt = interrupt
+	if !unsettled {
+		f.interrupt = interrupt
+	}
 	return req, 0
 }
 

@@ -104,6 +104,7 @@ func (p *Partition) followTo(leaderHighWatermark int64, appendedBytes int) {
 			highWatermark: after, lastStableOffset: stable, logEndOffset: p.log().LogEndOffset(),
 			committedBytes: committedBytes, appendedBytes: int64(appendedBytes), stableJumped: true,
 		})
+		p.wakeResting(false, after > before, stable > stableBefore)
 	}
 }
 

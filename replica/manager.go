@@ -235,7 +235,8 @@ func (m *Manager) registeredIn(img *image.Image) (epoch int64, ok bool) {
 // applyTopic applies the partitions of a topic that changed. first says that the image is the first one, and so
 // tells of no new partitions.
 func (m *Manager) applyTopic(img *image.Image, c image.TopicChange, first bool) {
-	var settings *Settings
+	var changed []*Partition
+	var missing []commitlog.NewLog
 	for index, s := range c.New.Partitions() {
 		if c.Old != nil && c.Old.ID == c.New.ID && c.Old.Partition(index) == s {
 			continue
@@ -243,24 +244,28 @@ func (m *Manager) applyTopic(img *image.Image, c image.TopicChange, first bool) 
 		if !holds(s, m.cfg.NodeID) {
 			continue
 		}
-		p := m.held(c.New, index)
-		if p == nil {
-			if settings == nil {
-				s := m.cfg.Settings(img, c.New.Name)
-				settings = &s
-			}
+		if p := m.held(c.New, index); p != nil {
+			changed = append(changed, p)
+		} else {
 			isNew := !first && (c.Old == nil || c.Old.ID != c.New.ID || c.Old.Partition(index) == nil)
-			p = m.open(c.New, index, *settings, commitlog.Placement{
-				Directory: s.Directory(m.cfg.NodeID), Existing: !isNew,
+			missing = append(missing, commitlog.NewLog{
+				Topic: c.New.Name, Partition: index, TopicID: c.New.ID,
+				At: commitlog.Placement{Directory: s.Directory(m.cfg.NodeID), Existing: !isNew},
 			})
 		}
+	}
+	if len(missing) > 0 {
+		changed = append(changed, m.open(missing, m.cfg.Settings(img, c.New.Name))...)
+	}
+	for _, p := range changed {
+		s := c.New.Partition(p.index)
 		if err := p.apply(s); err != nil {
 			m.cfg.Logger.Error("can't lead partition", "topic", p.topic, "partition", p.index, "leader_epoch", s.LeaderEpoch, "error", err)
 		}
 		if p.failure == nil {
 			// Visible only now: a request that finds it finds it led.
 			m.mu.Lock()
-			m.partitions[topicPartition{c.New.Name, index}] = p
+			m.partitions[topicPartition{c.New.Name, p.index}] = p
 			m.mu.Unlock()
 			m.follow(p)
 			m.checkDirectory(p, s)
@@ -313,37 +318,42 @@ func (m *Manager) held(t *image.Topic, index int32) *Partition {
 	return nil
 }
 
-// open makes a partition with its log. Trouble with the log is kept in the partition, which then
+// open makes partitions of a topic with their logs. Trouble with a log is kept in the partition, which then
 // answers KAFKA_STORAGE_ERROR.
-func (m *Manager) open(t *image.Topic, index int32, settings Settings, at commitlog.Placement) *Partition {
-	p := newPartition(m, m.cfg.NodeID, t.Name, t.ID, index)
-	p.configure(settings)
-	l, err := m.openLog(t, index, settings.Log, at)
-	if err != nil {
-		m.cfg.Logger.Error("can't open log", "topic", t.Name, "partition", index, "error", err)
-		p.failure = storageError(err)
-		m.mu.Lock()
-		m.partitions[topicPartition{t.Name, index}] = p
-		m.mu.Unlock()
-		return p
+func (m *Manager) open(missing []commitlog.NewLog, settings Settings) []*Partition {
+	out := make([]*Partition, len(missing))
+	for i, c := range m.openLogs(missing, settings.Log) {
+		n := &missing[i]
+		p := newPartition(m, m.cfg.NodeID, n.Topic, n.TopicID, n.Partition)
+		p.configure(settings)
+		out[i] = p
+		if c.Err != nil {
+			m.cfg.Logger.Error("can't open log", "topic", p.topic, "partition", p.index, "error", c.Err)
+			p.failure = storageError(c.Err)
+			m.mu.Lock()
+			m.partitions[topicPartition{p.topic, p.index}] = p
+			m.mu.Unlock()
+			continue
+		}
+		p.use(c.Log)
 	}
-	p.current.Store(l)
-	return p
+	return out
 }
 
-func (m *Manager) openLog(t *image.Topic, index int32, cfg commitlog.Config, at commitlog.Placement) (*commitlog.Log, error) {
-	if l, ok := m.cfg.Logs.Get(t.Name, index); ok && l.TopicID() != t.ID {
-		// The topic was deleted, and made again, while this broker was away.
-		if err := m.cfg.Logs.Delete(t.Name, index); err != nil {
-			return nil, fmt.Errorf("delete log of a former topic: %w", err)
+// openLogs opens or makes logs.
+func (m *Manager) openLogs(logs []commitlog.NewLog, cfg commitlog.Config) []commitlog.Created {
+	var former []*commitlog.Log
+	for i := range logs {
+		n := &logs[i]
+		n.Config = cfg
+		if l, ok := m.cfg.Logs.Get(n.Topic, n.Partition); ok && l.TopicID() != n.TopicID && l.TopicID() != (image.ID{}) {
+			// The topic was deleted, and made again, while this broker was away. A log without an id may be
+			// older than ids are; it is taken over.
+			former = append(former, l)
 		}
 	}
-	l, err := m.cfg.Logs.CreateAt(t.Name, index, t.ID, cfg, at)
-	if err != nil {
-		return nil, err
-	}
-	l.UpdateConfig(cfg) // A log that was loaded at start has the settings of then.
-	return l, nil
+	m.deleteLogs(former) // What fails to go is met again as a log of another topic.
+	return m.cfg.Logs.CreateAll(logs)
 }
 
 // storageError makes any trouble with a log one that clients understand.

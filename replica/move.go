@@ -230,7 +230,7 @@ func (p *Partition) swapLog(l *commitlog.Log, finish func(*commitlog.Log) (*comm
 	defer p.mu.Unlock()
 	next, err := finish(l)
 	if next != nil {
-		p.current.Store(next)
+		p.use(next)
 	}
 	return err
 }

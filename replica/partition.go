@@ -60,6 +60,8 @@ type Partition struct {
 	// readers wait for an upper bound to move, commits for the high watermark to pass an offset, deletes
 	// for the low watermark to reach one.
 	readers, commits, deletes waitList
+	// resting are the fetch sessions that want to be told of the next news.
+	resting restList
 }
 
 // state is what the cluster metadata says of a partition.
@@ -89,6 +91,12 @@ func (p *Partition) TopicID() image.ID { return p.topicID }
 // log is the partition's log. It is the same one for as long as mu is held; without mu it may have been moved
 // away, and then its positions are those that it was moved at, and anything else fails.
 func (p *Partition) log() *commitlog.Log { return p.current.Load() }
+
+// use makes a log the partition's. Requires: p.mu held, or p not shared.
+func (p *Partition) use(l *commitlog.Log) {
+	l.OnStartMoved(p.startMoved)
+	p.current.Store(l)
+}
 
 // apply takes what the metadata says now. Older news than what is known is ignored.
 func (p *Partition) apply(s *image.Partition) error {
@@ -240,6 +248,7 @@ func (p *Partition) advance(appendedBytes int) {
 			// A transaction that ended frees bytes that nobody counted.
 			stableJumped: stable != after || stableBefore != before,
 		})
+		p.wakeResting(appendedBytes > 0, after > before, stable > stableBefore)
 	}
 	if after > before {
 		p.wakeCommits(after)

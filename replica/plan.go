@@ -58,6 +58,9 @@ type FetchPlan struct {
 	// FromFollowers says that the consumer may read from a replica that doesn't lead (KIP-392).
 	FromFollowers bool
 	Partitions    []FetchPartition
+	// Rest is where the other partitions of the plan's session sleep, nil without a session. What wakes there
+	// wakes the plan, which is to be made anew then.
+	Rest *Rest
 
 	// readBytes is what the last run found; what lacks to MinBytes is waited for.
 	readBytes int

@@ -56,7 +56,7 @@ func (m *Manager) Fetch(plan *FetchPlan) (ready bool) {
 		}
 		left = max(left-n, 0) // A negative limit of the request concerns the first partition only.
 	}
-	return ready || plan.readBytes >= plan.MinBytes || readable == 0
+	return ready || plan.readBytes >= plan.MinBytes || readable == 0 && !plan.Rest.any()
 }
 
 func (fp *FetchPartition) clear() {
@@ -176,12 +176,16 @@ func (m *Manager) AwaitFetch(plan *FetchPlan, timeout time.Duration, wake func(e
 			fp.source.awaitData(&w.entries[i], fp.changes)
 		}
 	}
+	plan.Rest.await(w)
 	return w.arm()
 }
 
 // CancelFetch ends waiting for good and is due at the end of every plan that waited. It reports
 // false if nothing waits: wake was called or is about to be.
-func (m *Manager) CancelFetch(plan *FetchPlan) bool { return plan.waiter.cancel() }
+func (m *Manager) CancelFetch(plan *FetchPlan) bool {
+	plan.Rest.leave(&plan.waiter)
+	return plan.waiter.cancel()
+}
 
 // Read returns whole record batches from the one that holds offset on, as stored, at most maxBytes
 // except for a larger first one. It reads up to the log end: a leader owns what is above the high

@@ -9,6 +9,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kerr"
 
+	"github.com/ottla/ottla/controller/image"
 	"github.com/ottla/ottla/internal/record/metadata"
 )
 
@@ -266,5 +267,24 @@ func TestConfigReachesLogs(t *testing.T) {
 	r.set("t", "cleanup.policy", "compact")
 	if _, err := r.deleteRecords("t", -1); !errors.Is(err, kerr.PolicyViolation) {
 		t.Errorf("DeleteRecords of a compacted topic: %v", err)
+	}
+}
+
+// TestTakesOverLogWithoutID: a log that has no topic id, because its partition.metadata was never written, belongs to
+// the topic of its name; nothing of it is lost.
+func TestTakesOverLogWithoutID(t *testing.T) {
+	r := newRig(t)
+	r.create("t", 1, self)
+	r.produce("t", 1, "kept")
+	end := r.partition("t").EndOffset()
+	r.close()
+	if err := r.fs.Remove("/data/t-0/partition.metadata"); err != nil {
+		t.Fatal(err)
+	}
+	r.img = image.Empty()
+	r.open()
+	r.create("t", 1, self)
+	if l, ok := r.logs.Get("t", 0); !ok || l.LogEndOffset() != end || l.TopicID() != idOf("t", 1) {
+		t.Fatalf("a log: %t, that ends at %d with the topic id %x; want %d", ok, l.LogEndOffset(), l.TopicID(), end)
 	}
 }

@@ -83,6 +83,7 @@ func (p *Partition) wakeCommits(highWatermark int64) {
 
 // wakeAllReaders has every reader look again.
 func (p *Partition) wakeAllReaders() {
+	p.wakeAllResting(true)
 	p.readers.mu.Lock()
 	defer p.readers.mu.Unlock()
 	for e := p.readers.head; e != nil; e = e.next {

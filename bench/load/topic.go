@@ -19,18 +19,26 @@ const (
 
 // CreateTopic creates a topic with one replica a partition and waits until it has leaders.
 func CreateTopic(address, name string, partitions int) error {
+	// Deleted data must leave the disk soon: a run writes many gigabytes.
+	if err := createTopic(address, name, partitions, [2]string{"file.delete.delay.ms", "1000"}); err != nil {
+		return err
+	}
+	return AwaitLeaders(address, []string{name}, partitions, 20*time.Second)
+}
+
+func createTopic(address, name string, partitions int, configs ...[2]string) error {
 	c, err := dial(address)
 	if err != nil {
 		return err
 	}
 	defer c.Close()
 	req := kmsg.NewPtrCreateTopicsRequest()
-	req.Version, req.TimeoutMillis = createTopicsVersion, 30_000
+	req.Version, req.TimeoutMillis = createTopicsVersion, 60_000
 	t := kmsg.NewCreateTopicsRequestTopic()
 	t.Topic, t.NumPartitions, t.ReplicationFactor = name, int32(partitions), 1
-	// Deleted data must leave the disk soon: a run writes many gigabytes.
-	delay := "1000"
-	t.Configs = []kmsg.CreateTopicsRequestTopicConfig{{Name: "file.delete.delay.ms", Value: &delay}}
+	for _, kv := range configs {
+		t.Configs = append(t.Configs, kmsg.CreateTopicsRequestTopicConfig{Name: kv[0], Value: &kv[1]})
+	}
 	req.Topics = append(req.Topics, t)
 	r, err := c.ask(req)
 	if err != nil {
@@ -40,18 +48,33 @@ func CreateTopic(address, name string, partitions int) error {
 	if len(topics) != 1 {
 		return fmt.Errorf("%d topics answered", len(topics))
 	}
-	if err := kerr.ErrorForCode(topics[0].ErrorCode); err != nil {
+	return kerr.ErrorForCode(topics[0].ErrorCode)
+}
+
+// AwaitLeaders waits until every partition of the topics has a leader.
+func AwaitLeaders(address string, topics []string, partitions int, limit time.Duration) error {
+	c, err := dial(address)
+	if err != nil {
 		return err
 	}
-	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
-		ready, err := c.led(name, partitions)
-		if err != nil || ready {
-			return err
-		}
-		if time.Now().After(deadline) {
-			return errors.New("the topic gets no leader")
+	defer c.Close()
+	deadline := time.Now().Add(limit)
+	for _, name := range topics {
+		for {
+			ready, err := c.led(name, partitions)
+			if err != nil {
+				return err
+			}
+			if ready {
+				break
+			}
+			if time.Now().After(deadline) {
+				return fmt.Errorf("%s gets no leader", name)
+			}
+			time.Sleep(20 * time.Millisecond)
 		}
 	}
+	return nil
 }
 
 // led says whether all partitions have leaders.

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/ottla/ottla/log/batch"
+	"github.com/ottla/ottla/log/files"
 	"github.com/ottla/ottla/log/index"
 )
 
@@ -62,11 +63,12 @@ func (d *dumper) offsetIndex(name string, base int64, logName string) error {
 		return nil
 	}
 	if d.opts.IndexSanityCheck {
-		x, err := index.OpenOffset(d.fs, name, base, math.MaxInt32)
+		x, err := index.OpenOffset(files.NewPool(d.fs, 1), name, base, math.MaxInt32)
 		if err != nil {
 			return d.indexDamage(name, err)
 		}
-		if err := errors.Join(x.Check(log.size), x.Seal()); err != nil {
+		defer x.Discard()
+		if err := x.Check(log.size); err != nil {
 			return d.indexDamage(name, err)
 		}
 		d.printf("%s passed sanity check.\n", name)

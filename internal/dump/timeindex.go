@@ -9,6 +9,7 @@ import (
 	"math"
 
 	"github.com/ottla/ottla/log/batch"
+	"github.com/ottla/ottla/log/files"
 	"github.com/ottla/ottla/log/index"
 )
 
@@ -21,11 +22,12 @@ func (d *dumper) timeIndex(name string, base int64, logName, indexName string) e
 	}
 	defer f.Close()
 	if d.opts.IndexSanityCheck {
-		x, err := index.OpenTime(d.fs, name, base, math.MaxInt32)
+		x, err := index.OpenTime(files.NewPool(d.fs, 1), name, base, math.MaxInt32)
 		if err != nil {
 			return d.indexDamage(name, err)
 		}
-		if err := errors.Join(x.Check(), x.Seal()); err != nil {
+		defer x.Discard()
+		if err := x.Check(); err != nil {
 			return d.indexDamage(name, err)
 		}
 		d.printf("%s passed sanity check.\n", name)
@@ -37,11 +39,11 @@ func (d *dumper) timeIndex(name string, base int64, logName, indexName string) e
 	}
 	defer log.Close()
 	c := &timeCheck{d: d, name: name, log: log, previousMs: batch.NoTimestamp}
-	offsets, err := index.OpenOffset(d.fs, indexName, base, math.MaxInt32)
+	offsets, err := index.OpenOffset(files.NewPool(d.fs, 1), indexName, base, math.MaxInt32)
 	switch {
 	case err == nil:
 		c.offsets = offsets
-		defer func() { _ = offsets.Seal() }()
+		defer offsets.Discard()
 	case !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, index.ErrCorrupt):
 		return fmt.Errorf("the offset index can't be opened: %w", err)
 	}

@@ -26,22 +26,22 @@ var layers = []struct {
 	denied []string
 }{
 	{level: 0, packages: []string{"internal/kerror", "internal/clock", "internal/vfs", "internal/buf", "internal/javastring", "internal/uuid", "internal/metrics", "internal/lint"}},
-	{level: 1, packages: []string{"log/batch", "coordinator/machine", "internal/config", "internal/record/...", "internal/gen/..."}},
+	{level: 1, packages: []string{"log/batch", "log/files", "coordinator/machine", "internal/config", "internal/record/...", "internal/gen/..."}},
 	{level: 2, packages: []string{"log/index", "log/producer", "log/epoch", "log/validate", "log/clean"}},
 	{level: 3, packages: []string{"log", "controller/image"}, denied: []string{"internal/record/offsets"}},
 	{level: 4, packages: []string{"controller/decide", "coordinator/group/...", "replica/isr"},
 		sideways: []string{"coordinator/group coordinator/group/classic"},
-		denied:   []string{"log", "log/index", "log/producer", "log/epoch", "log/validate", "log/clean"}},
+		denied:   []string{"log", "log/files", "log/index", "log/producer", "log/epoch", "log/validate", "log/clean"}},
 	{level: 5, packages: []string{"controller", "coordinator/shard/...", "replica/..."},
 		sideways: []string{"coordinator/shard/shardtest coordinator/shard"}},
 	{level: 6, packages: []string{"coordinator/service"}},
 	{level: 7, packages: []string{"wire/..."}, sideways: []string{"wire/wiretest wire"},
-		denied: []string{"log", "log/batch", "log/clean", "log/index", "log/producer", "log/epoch", "log/validate", "controller",
+		denied: []string{"log", "log/batch", "log/clean", "log/files", "log/index", "log/producer", "log/epoch", "log/validate", "controller",
 			"controller/image", "controller/decide", "coordinator/group", "coordinator/group/classic", "coordinator/shard", "replica",
 			"internal/record/metadata", "internal/record/offsets"}},
 	{level: 8, packages: []string{"handlers/..."}},
 	{level: 9, packages: []string{"internal/server", "internal/dump"}},
-	{level: 10, packages: []string{"", "cmd/..."}},
+	{level: 10, packages: []string{"", "cmd/...", "internal/testcluster"}},
 }
 
 // layerOf returns the row that covers a package, or -1.

@@ -32,7 +32,7 @@ func (s *Server) dirFailed(dir string, err error) {
 // offlineLogDirs are the ids of this broker's log directories that are offline and have one.
 func (s *Server) offlineLogDirs() [][16]byte {
 	var ids [][16]byte
-	for _, d := range s.logs.Dirs() {
+	for _, d := range s.logs.DirStates() {
 		if d.Err != nil && d.ID != [16]byte{} {
 			ids = append(ids, d.ID)
 		}

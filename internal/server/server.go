@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/ottla/ottla/controller"
+	"github.com/ottla/ottla/controller/image"
 	"github.com/ottla/ottla/coordinator/service"
 	"github.com/ottla/ottla/internal/clock"
 	"github.com/ottla/ottla/internal/config"
@@ -128,6 +129,9 @@ func (s *Server) MetricsAddr() net.Addr {
 
 // ClusterID is the id of the cluster that the node belongs to.
 func (s *Server) ClusterID() string { return s.controller.Image().ClusterID() }
+
+// Image is the newest metadata that the node has. Requires: Start has returned.
+func (s *Server) Image() *image.Image { return s.controller.Image() }
 
 // Close stops the node in order: leadership, coordinators, replicas, sockets, metadata, logs. The clean
 // shutdown markers are written last. Close may be called on a node that was started in part.

@@ -110,10 +110,30 @@ func (s *Server) logManagerConfig(b *config.Broker) commitlog.ManagerConfig {
 		ProducerIDExpiration:              milliseconds(b.Logs.ProducerIDExpirationMs),
 		ProducerIDExpirationCheckInterval: milliseconds(b.Logs.ProducerIDExpirationCheckIntervalMs),
 		Cleaner:                           cleanerConfig(b),
+		IdleFiles:                         idleFiles(s.maxOpenFiles()),
+		UnflushedFiles:                    s.maxOpenFiles() / 2,
 		NewUUID:                           s.newUUID,
 		Jitter:                            func(n int64) int64 { return int64(s.random.Uint64() % uint64(n)) },
 		OnDirFailure:                      func(path string, _ [16]byte, err error) { s.dirFailed(path, err) },
 	}
+}
+
+// maxOpenFiles is how many files and sockets the process may have open, 0 if that isn't known.
+func (s *Server) maxOpenFiles() int {
+	if fs, ok := s.env.FS.(interface{ MaxOpenFiles() int }); ok {
+		return fs.MaxOpenFiles()
+	}
+	return 0
+}
+
+// idleFiles is how many files that nobody uses stay open: enough for the segments that are read now and then, and
+// no more than an eighth of what the process may have.
+func idleFiles(limit int) int {
+	const most, least = 1000, 64
+	if limit <= 0 {
+		return most
+	}
+	return max(min(limit/8, most), least)
 }
 
 // cleanerConfig is how logs are compacted.

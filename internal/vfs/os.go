@@ -11,7 +11,7 @@ type OS struct{}
 
 // OpenFile implements FS.
 func (OS) OpenFile(name string, flag int, perm fs.FileMode) (File, error) {
-	f, err := os.OpenFile(name, flag, perm)
+	f, err := openFile(name, flag, perm)
 	if err != nil {
 		return nil, err
 	}
@@ -38,7 +38,7 @@ func (OS) RemoveAll(name string) error { return os.RemoveAll(name) }
 
 // SyncDir implements FS.
 func (OS) SyncDir(name string) error {
-	d, err := os.Open(name)
+	d, err := openFile(name, os.O_RDONLY, 0)
 	if err != nil {
 		return err
 	}

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/ottla/ottla/internal/vfs"
+	"github.com/ottla/ottla/log/files"
 )
 
 const offsetEntrySize = 8
@@ -24,15 +24,15 @@ type Position struct {
 
 // OpenOffset opens or creates the offset index of the segment at baseOffset, which may grow to
 // maxBytes. It returns ErrCorrupt if the file must be rebuilt.
-func OpenOffset(fs vfs.FS, path string, baseOffset int64, maxBytes int32) (*Offset, error) {
+func OpenOffset(pool *files.Pool, path string, baseOffset int64, maxBytes int32) (*Offset, error) {
 	x := &Offset{baseOffset: baseOffset}
-	if err := x.open(fs, path, offsetEntrySize, maxBytes); err != nil {
+	if err := x.open(pool, path, offsetEntrySize, maxBytes); err != nil {
+		x.file.Retire()
 		return nil, err
 	}
 	if x.n > 0 && isZero(x.last[:offsetEntrySize]) {
-		err := x.corrupt("it ends with zeros")
-		_ = x.close()
-		return nil, err
+		x.file.Retire()
+		return nil, x.corrupt("it ends with zeros")
 	}
 	return x, nil
 }
@@ -62,7 +62,7 @@ func (x *Offset) Append(offset, filePosition int64) error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if x.n > 0 && x.decode(x.last[:]).Offset >= offset {
-		return fmt.Errorf("%s: offset %d after %d", x.path, offset, x.decode(x.last[:]).Offset)
+		return fmt.Errorf("%s: offset %d after %d", x.Path(), offset, x.decode(x.last[:]).Offset)
 	}
 	var e [offsetEntrySize]byte
 	binary.BigEndian.PutUint32(e[:], uint32(rel))

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/ottla/ottla/internal/vfs"
+	"github.com/ottla/ottla/log/files"
 )
 
 const timeEntrySize = 12
@@ -25,15 +25,15 @@ type Timestamp struct {
 
 // OpenTime opens or creates the time index of the segment at baseOffset, which may grow to
 // maxBytes. It returns ErrCorrupt if the file must be rebuilt.
-func OpenTime(fs vfs.FS, path string, baseOffset int64, maxBytes int32) (*Time, error) {
+func OpenTime(pool *files.Pool, path string, baseOffset int64, maxBytes int32) (*Time, error) {
 	x := &Time{baseOffset: baseOffset}
-	if err := x.open(fs, path, timeEntrySize, maxBytes); err != nil {
+	if err := x.open(pool, path, timeEntrySize, maxBytes); err != nil {
+		x.file.Retire()
 		return nil, err
 	}
 	if x.n > 1 && isZero(x.last[:timeEntrySize]) {
-		err := x.corrupt("it ends with zeros")
-		_ = x.close()
-		return nil, err
+		x.file.Retire()
+		return nil, x.corrupt("it ends with zeros")
 	}
 	return x, nil
 }

@@ -43,6 +43,9 @@ type AbortedTxn struct {
 // NewTxn returns the transaction index at path, which is read when it is first asked.
 func NewTxn(fs vfs.FS, path string) *Txn { return &Txn{fs: fs, path: path} }
 
+// NewTxnWithout is NewTxn where it is known that there is no file.
+func NewTxnWithout(fs vfs.FS, path string) *Txn { return &Txn{fs: fs, path: path, loaded: true} }
+
 // load reads the file. Requires: x.mu held.
 func (x *Txn) load() error {
 	if x.loaded {

@@ -22,6 +22,8 @@ type Follower struct {
 	lastFetchLeaderEnd int64
 	// lastCaughtUp is a time at which the follower had all that the leader had; zero if never.
 	lastCaughtUp time.Time
+	// presence vouches for a follower that rests, else nil.
+	presence Presence
 }
 
 // Fetch is what a follower's fetch tells.
@@ -38,6 +40,7 @@ type Fetch struct {
 // fetches at least the log end of its former fetch was caught up when it made that. The second rule
 // keeps a follower in sync that is always a little behind a busy leader.
 func (f *Follower) note(n Fetch) {
+	f.unrest()
 	switch {
 	case n.Offset >= n.LeaderEnd:
 		f.caughtUpAt(n.At)
@@ -58,8 +61,19 @@ func (f *Follower) caughtUpAt(t time.Time) {
 // CaughtUp tells whether the follower has all that the leader has, or had at some time not longer ago
 // than maxLag.
 func (f *Follower) CaughtUp(leaderEnd int64, now time.Time, maxLag time.Duration) bool {
-	return f.LogEndOffset == leaderEnd || !f.lastCaughtUp.IsZero() && now.Sub(f.lastCaughtUp) <= maxLag
+	if f.LogEndOffset == leaderEnd {
+		return true
+	}
+	at := f.LastCaughtUp()
+	return !at.IsZero() && now.Sub(at) <= maxLag
 }
 
 // LastCaughtUp is a time at which the follower had all that the leader had; zero if it never did.
-func (f *Follower) LastCaughtUp() time.Time { return f.lastCaughtUp }
+func (f *Follower) LastCaughtUp() time.Time {
+	if f.presence != nil {
+		if at := f.presence.LastFetch(); at.After(f.lastCaughtUp) {
+			return at
+		}
+	}
+	return f.lastCaughtUp
+}

@@ -74,7 +74,7 @@ func (s *State) NextEpoch(leaderEnd int64, now time.Time) {
 	s.epochStart = leaderEnd
 	for i := range s.followers {
 		f := &s.followers[i]
-		f.lastFetchLeaderEnd, f.lastFetch, f.lastCaughtUp = leaderEnd, time.Time{}, time.Time{}
+		f.lastFetchLeaderEnd, f.lastFetch, f.lastCaughtUp, f.presence = leaderEnd, time.Time{}, time.Time{}, nil
 		if slices.Contains(s.committed, f.ID) {
 			f.lastFetch, f.lastCaughtUp = now, now
 		}

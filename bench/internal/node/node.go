@@ -23,6 +23,7 @@ type Node struct {
 	// StartTime is from exec to the first Metadata answer that has a broker.
 	StartTime time.Duration
 	cmd       *exec.Cmd
+	started   time.Time
 	exited    chan struct{}
 	log       string
 }
@@ -32,6 +33,11 @@ const startLimit = 90 * time.Second
 
 // launch runs a broker and waits until it answers.
 func launch(ctx context.Context, name, address, dir string, cmd *exec.Cmd) (*Node, error) {
+	return launchWithin(ctx, startLimit, name, address, dir, cmd)
+}
+
+// launchWithin is launch with another limit.
+func launchWithin(ctx context.Context, limit time.Duration, name, address, dir string, cmd *exec.Cmd) (*Node, error) {
 	n := &Node{Name: name, Address: address, cmd: cmd, exited: make(chan struct{}), log: filepath.Join(dir, name+".log")}
 	out, err := os.Create(n.log)
 	if err != nil {
@@ -39,7 +45,7 @@ func launch(ctx context.Context, name, address, dir string, cmd *exec.Cmd) (*Nod
 	}
 	defer out.Close()
 	cmd.Stdout, cmd.Stderr = out, out
-	ctx, cancel := context.WithTimeout(ctx, startLimit)
+	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	start := time.Now()
 	if err := cmd.Start(); err != nil {
@@ -68,36 +74,51 @@ func launch(ctx context.Context, name, address, dir string, cmd *exec.Cmd) (*Nod
 var probe = []byte("\x00\x00\x00\x13\x00\x03\x00\x00\x00\x00\x00\x07\x00\x05probe\x00\x00\x00\x00")
 
 // answers says whether a Metadata request is answered with at least one broker.
-func answers(address string) bool {
+func answers(address string) bool { return listed(address) > 0 }
+
+// listed is how many brokers a Metadata answer names, 0 if there is none.
+func listed(address string) int {
 	c, err := net.DialTimeout("tcp", address, time.Second)
 	if err != nil {
-		return false
+		return 0
 	}
 	defer c.Close()
 	if c.SetDeadline(time.Now().Add(3*time.Second)) != nil {
-		return false
+		return 0
 	}
 	if _, err := c.Write(probe); err != nil {
-		return false
+		return 0
 	}
 	var head [12]byte // size, correlation id, number of brokers
-	_, err = io.ReadFull(c, head[:])
-	return err == nil && binary.BigEndian.Uint32(head[8:]) > 0
+	if _, err = io.ReadFull(c, head[:]); err != nil {
+		return 0
+	}
+	return int(binary.BigEndian.Uint32(head[8:]))
 }
 
 // Stop ends the broker in order; by force if it takes longer than 20 seconds.
-func (n *Node) Stop() error {
+func (n *Node) Stop() error { return n.StopWithin(20 * time.Second) }
+
+// StopWithin is Stop with another limit.
+func (n *Node) StopWithin(limit time.Duration) error {
 	if err := n.cmd.Process.Signal(syscall.SIGTERM); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return err
 	}
 	select {
 	case <-n.exited:
 		return nil
-	case <-time.After(20 * time.Second):
+	case <-time.After(limit):
 	}
 	err := n.cmd.Process.Kill()
 	<-n.exited
 	return errors.Join(fmt.Errorf("%s had to be killed", n.Name), err)
+}
+
+// Kill ends the broker as a crash does.
+func (n *Node) Kill() error {
+	err := n.cmd.Process.Kill()
+	<-n.exited
+	return err
 }
 
 // freeAddresses finds n free ports of the loopback interface. Another process may take one before

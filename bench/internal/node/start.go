@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"time"
 )
 
 // settings are the same for both brokers: one combined node with Kafka's sample server.properties.
@@ -56,6 +57,22 @@ func StartOttla(ctx context.Context, binary, dir string, more ...string) (*Node,
 		return nil, err
 	}
 	return launch(ctx, "ottla", address, dir, exec.Command(binary, "serve", "-c", file))
+}
+
+// RestartOttla starts Ottla again with the settings and the data that StartOttla left in dir. It waits
+// for at most limit.
+func RestartOttla(ctx context.Context, binary, dir string, limit time.Duration) (*Node, error) {
+	file := filepath.Join(dir, "server.properties")
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	_, rest, _ := strings.Cut(string(text), "listeners=PLAINTEXT://")
+	address, _, found := strings.Cut(rest, ",")
+	if !found {
+		return nil, fmt.Errorf("%s has no listeners", file)
+	}
+	return launchWithin(ctx, limit, "ottla", address, dir, exec.Command(binary, "serve", "-c", file))
 }
 
 // kafkaFlags are those of Kafka's own start script: heap, collector, and the log to standard output.

@@ -111,3 +111,15 @@ func CPUModel() string {
 	}
 	return "unknown"
 }
+
+// OpenFiles counts the descriptors of a process.
+func OpenFiles(pid int) (int, error) {
+	fds, err := os.ReadDir(filepath.Join("/proc", strconv.Itoa(pid), "fd"))
+	return len(fds), err
+}
+
+// ReadBytes is how much a process has read from files and sockets, in bytes.
+func ReadBytes(pid int) (int64, error) {
+	b, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "io"))
+	return field(b, "rchar:"), err
+}
