@@ -21,9 +21,9 @@ type counts struct {
 	errors   []string
 	ready    bool
 	callback int // calls of the group's rebalance listeners since the group was ready
-	// killing is set while nodes are killed. franz-go gives up a commit or a join if the port of the coordinator that it was told, or of
-	// the node that it asks for one, is closed, or if its attempts, up to 5 s apart, meet one killed coordinator after the other for
-	// 30 s. It does so with Kafka too. What it tells of that, and the rebalances after it, are counted apart.
+	// killing is set while nodes are killed. franz-go gives up a commit or a join if the port of the node that it asks for a
+	// coordinator is closed, with Kafka too, or if the coordinators that it is told were killed for 30 s. What it tells of that, and the
+	// rebalances after it, are counted apart.
 	killing           bool
 	refused, rejoined int
 }
