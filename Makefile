@@ -68,6 +68,11 @@ demo: build ## a real file through the stock console tools, killed and restarted
 fuzz: tools ## every fuzz target for FUZZTIME each (default 30s)
 	./scripts/fuzz.sh $(FUZZTIME)
 
+.PHONY: model
+model: ## a million random steps of a log against its model, seed printed; then a power cut and an error at every file system call
+	$(GO) test ./log -run 'TestTransactionModel$$' -v -model.steps=1000000 -timeout 30m | grep -v 'level=INFO'
+	$(GO) test ./log -run 'TestCrash|TestError' -v -crash.all -timeout 30m
+
 .PHONY: hostile
 hostile: build ## attack the broker with damaged frames and hostile clients
 	./compat-tests/hostile/run.sh
@@ -80,6 +85,15 @@ crash: build ## kill the broker, tear its files, start it again; hand data over 
 disk-full: build ## fill the device of a running broker, a tmpfs, with and without its free-space floor
 	./compat-tests/disk/run.sh
 
+SEEDS ?= 10000
+.PHONY: simulate
+simulate: tools ## whole clusters through simulated trouble, SEEDS of them (default 10000)
+	$(GO) test ./internal/testcluster -run '^TestSimulate$$' -timeout 0 -first -seeds $(SEEDS) -v | grep -v '^ *\(---\|===\) *\(RUN\|PASS\|PAUSE\|CONT\|NAME\)' ; exit $${PIPESTATUS[0]}
+
+.PHONY: mutants
+mutants: tools ## show that the simulation finds planted bugs, and by which seed
+	$(GO) test ./internal/testcluster -run '^TestMutants$$' -timeout 0 -mutants -v
+
 .PHONY: bench
 bench: build ## raw loads and stock perf tools against Ottla and Kafka in turn, 20 minutes
 	./bench/compare.sh
@@ -87,6 +101,10 @@ bench: build ## raw loads and stock perf tools against Ottla and Kafka in turn, 
 .PHONY: bench-quick
 bench-quick: build ## the same in 4 minutes, for a look
 	./bench/compare.sh -quick
+
+.PHONY: bench-startup
+bench-startup: build ## time to start with 10,000 partitions, after clean stops and kills
+	cd bench && $(GO) run ./cmd/startup -ottla $(CURDIR)/bin/ottla -results results
 
 .PHONY: bench-compaction
 bench-compaction: build ## log compaction in Ottla and in Kafka in turn, on the same gigabyte
@@ -99,10 +117,6 @@ bench-cluster: build ## three nodes of Ottla and of Kafka: 10,000 partitions, fa
 .PHONY: kill9
 kill9: build ## kill -9 the broker 50 times under load; tells how long recoveries took
 	cd compat-tests && OTTLA_BIN=$(CURDIR)/bin/ottla $(GO) test ./crash -count=1 -v -run '^TestKill$$' -rounds 50 -timeout 30m
-
-.PHONY: bench-startup
-bench-startup: build ## time to start with 10,000 partitions, after clean stops and kills
-	cd bench && $(GO) run ./cmd/startup -ottla $(CURDIR)/bin/ottla -results results
 
 .PHONY: lint
 lint: tools ## formatting, vet, import table and golangci-lint

@@ -9,7 +9,7 @@ go_clients=(franz-go sarama kafka-go)
 other_clients=(java librdkafka kafka-python aiokafka kafkajs platformatic)
 case ${1:-} in
 go) names=("${go_clients[@]}") ;;
-all) names=("${go_clients[@]}" "${other_clients[@]}" tools suites hostile crash disk) ;;
+all) names=("${go_clients[@]}" "${other_clients[@]}" tools suites hostile crash disk rolling cluster-suites cluster-tools) ;;
 '') sed -n 2,4p "$0" >&2; exit 2 ;;
 *) names=("$@") ;;
 esac
@@ -36,12 +36,12 @@ suite_options=(-o num.partitions=4 -o group.initial.rebalance.delay.ms=0 -o grou
 status=0
 clients=()
 : > "$work/table"
-# play NAME: one folder; its output goes to a file
-play() { "./$1/run.sh" "$bootstrap" > "$work/$1.out" 2>&1; echo $? > "$work/$1.status"; }
+# play NAME: one folder; its output goes to a file. cluster-NAME is folder NAME with clusters of its own.
+play() { "./${1#cluster-}/run.sh" "$([[ $1 = cluster-* ]] && echo cluster || echo "$bootstrap")" > "$work/$1.out" 2>&1; echo $? > "$work/$1.status"; }
 # judge NAME: what it said
 judge() {
 	[ "$(cat "$work/$1.status")" = 0 ] || { status=1; cat "$work/$1.out"; }
-	grep -E '^[a-z-]+: [0-9]+ passed, [0-9]+ failed' "$work/$1.out" | tail -1 >> "$work/table" || echo "$1: no tally" >> "$work/table"
+	grep -E '^[a-z-]+: [0-9]+ passed, [0-9]+ failed' "$work/$1.out" | tail -1 | sed "s/^[a-z-]*/$1/" >> "$work/table" || echo "$1: no tally" >> "$work/table"
 }
 # healthy NAME: whether the broker is there and has nothing to complain of
 healthy() {
@@ -58,7 +58,7 @@ done
 # Without names wait would wait for the broker.
 [ ${#clients[@]} = 0 ] || wait "${clients[@]}"
 for name in "${names[@]}"; do
-	[ -x "$name/run.sh" ] || { echo "$name: no such folder"; status=1; continue; }
+	[ -x "${name#cluster-}/run.sh" ] || { echo "$name: no such folder"; status=1; continue; }
 	if [[ " ${go_clients[*]} " != *" $name "* ]]; then
 		if [ "$name" = suites ] && [ -z "${BOOTSTRAP:-}" ]; then
 			healthy broker; stop_broker; start_broker suites "${suite_options[@]}"

@@ -220,7 +220,7 @@ func (tc *testCluster) add(id int32, role Role, edit func(*Config)) *testNode {
 	for k, v := range tc.keys {
 		keys[k] = v
 	}
-	keys["broker.session.timeout.ms"] = "86400000" // Nobody sends heartbeats here.
+	keys["broker.session.timeout.ms"], keys["broker.heartbeat.interval.ms"] = "86400000", "86400000" // Nobody sends heartbeats here.
 	settings, _, err := config.Load(keys)
 	if err != nil {
 		tc.t.Fatal(err)

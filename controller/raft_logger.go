@@ -9,8 +9,8 @@ import (
 )
 
 // raftLogger writes what raft and its stores log to slog. Raft is chatty where nothing is wrong, so
-// its "info" becomes debug, and so does what it says ten times a second of a voter that is away:
-// peerTransport tells of that once.
+// its "info" becomes debug, and so do its errors that only tell of a voter that is away, comes back or leads
+// instead: some come ten times a second, and peerTransport tells of that once.
 type raftLogger struct {
 	// Logger answers what isn't about writing lines.
 	hclog.Logger
@@ -21,13 +21,15 @@ func newRaftLogger(logger *slog.Logger) hclog.Logger {
 	return &raftLogger{Logger: hclog.NewNullLogger(), slog: logger.With("part", "raft")}
 }
 
-// repeated are the beginnings of messages that come again and again while a voter is away or behind.
-var repeated = [...]string{
+// ordinary are the beginnings of messages that come, often again and again, while a voter is away or behind, or
+// when another voter has become the leader.
+var ordinary = [...]string{
 	"failed to heartbeat to", "failed to appendEntries to", "failed to make requestVote RPC", "failed to make pre-vote RPC",
 	"appendEntries rejected", "failed to get previous log", "previous log term mis-match", "rejecting vote request",
 	"rejecting pre-vote request", "failed to contact", "heartbeat timeout reached", "failed to decode incoming command",
 	"failed to flush response", "Election timeout reached", "no known peers", "not part of stable configuration",
 	"failed to send snapshot to", "failed to accept connection",
+	"failed to start pipeline replication to", "failed to pipeline appendEntries", "peer has newer term",
 }
 
 func slogLevel(level hclog.Level) slog.Level {
@@ -43,7 +45,7 @@ func slogLevel(level hclog.Level) slog.Level {
 // Log implements hclog.Logger.
 func (l *raftLogger) Log(level hclog.Level, msg string, args ...any) {
 	to := slogLevel(level)
-	for _, r := range repeated {
+	for _, r := range ordinary {
 		if strings.HasPrefix(msg, r) {
 			to = slog.LevelDebug
 		}

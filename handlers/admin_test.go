@@ -122,6 +122,27 @@ func TestDescribeTopicPartitions(t *testing.T) {
 	}
 }
 
+// Documentation is sent to who asks for it, since version 3; sarama's tests want it.
+func TestDescribeConfigsDocumentation(t *testing.T) {
+	b, _ := newAdminBroker(t, nil)
+	for _, tc := range []struct {
+		version int16
+		ask     bool
+		want    bool
+	}{{4, true, true}, {4, false, false}, {3, true, true}, {2, true, false}} {
+		req := kmsg.NewPtrDescribeConfigsRequest()
+		req.SetVersion(tc.version)
+		req.IncludeDocumentation = tc.ask
+		res := kmsg.NewDescribeConfigsRequestResource()
+		res.ResourceType, res.ResourceName, res.ConfigNames = 4, "1", []string{"log.retention.hours"}
+		req.Resources = append(req.Resources, res)
+		rows := ask[*kmsg.DescribeConfigsResponse](b, req).Resources[0].Configs
+		if len(rows) != 1 || (rows[0].Documentation != nil && *rows[0].Documentation != "") != tc.want {
+			t.Errorf("version %d, asked %v: %+v", tc.version, tc.ask, rows)
+		}
+	}
+}
+
 // TestDescribeConfigsResources asks for resources of all types; the refusals are Kafka's.
 func TestDescribeConfigsResources(t *testing.T) {
 	b, _ := newAdminBroker(t, nil)

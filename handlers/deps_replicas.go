@@ -47,6 +47,8 @@ type Replicas interface {
 	CancelDelete(*replica.DeletePlan) bool
 	// ActiveProducers lists the producers that the partition remembers, by producer id.
 	ActiveProducers(topic string, partition int32) ([]replica.ProducerState, error)
+	// AlterLogDir begins to move a partition to another log directory, as it is named in log.dirs.
+	AlterLogDir(topic string, partition int32, dir string) error
 	// LogDirs describes the log directories and the replicas in them.
 	LogDirs() []replica.LogDir
 }

@@ -13,7 +13,7 @@ import (
 )
 
 // handleDescribeConfigs answers DescribeConfigs, versions 1 to 4: sources and synonyms since 1, types
-// since 3, groups since 4 (KIP-848). Documentation is null: keys are described without their texts.
+// and documentation since 3, groups since 4 (KIP-848).
 func handleDescribeConfigs(d *Deps, r *wire.Request) {
 	req := r.Body.(*kmsg.DescribeConfigsRequest)
 	resp := kmsg.NewPtrDescribeConfigsResponse()
@@ -31,7 +31,7 @@ func handleDescribeConfigs(d *Deps, r *wire.Request) {
 		for i := range rows {
 			// Kafka takes an empty list of names for all of them, as it does null.
 			if len(res.ConfigNames) == 0 || slices.Contains(res.ConfigNames, rows[i].Name) {
-				out.Configs = append(out.Configs, describedConfig(&rows[i], req.IncludeSynonyms))
+				out.Configs = append(out.Configs, describedConfig(&rows[i], req))
 			}
 		}
 		resp.Resources = append(resp.Resources, out)
@@ -90,11 +90,14 @@ func (d *Deps) describeResource(img *image.Image, resource config.Resource, name
 	return nil, kerror.New(kerr.InvalidRequest, "%s", "This most likely occurs because of a request being malformed by the client library or the message was sent to an incompatible broker. See the broker logs for more details.")
 }
 
-func describedConfig(row *config.Row, synonyms bool) kmsg.DescribeConfigsResponseResourceConfig {
+func describedConfig(row *config.Row, req *kmsg.DescribeConfigsRequest) kmsg.DescribeConfigsResponseResourceConfig {
 	out := kmsg.NewDescribeConfigsResponseResourceConfig()
 	out.Name, out.Value, out.ReadOnly, out.IsSensitive = row.Name, row.Value, row.ReadOnly, row.Sensitive
 	out.IsDefault, out.Source, out.ConfigType = row.IsDefault(), kmsg.ConfigSource(row.Source), kmsg.ConfigType(row.Type)
-	if synonyms {
+	if text := config.Documentation(row.Name); text != "" && req.IncludeDocumentation {
+		out.Documentation = &text
+	}
+	if req.IncludeSynonyms {
 		for _, s := range row.Synonyms {
 			o := kmsg.NewDescribeConfigsResponseResourceConfigConfigSynonym()
 			o.Name, o.Value, o.Source = s.Name, s.Value, kmsg.ConfigSource(s.Source)

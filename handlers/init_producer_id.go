@@ -3,7 +3,6 @@ package handlers
 import (
 	"context"
 	"errors"
-	"sync"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kerr"
@@ -51,13 +50,14 @@ type producerIDs struct {
 	nodeID      int32
 	brokerEpoch func() int64
 
-	// mu is held across the request for a block: whoever needs an id meanwhile needs that block.
-	mu       sync.Mutex
-	id, last int64 // the next id and the last of the block; guarded by mu
+	// turn has room for one: who has put a token there hands out ids. It is held across the request for a block:
+	// whoever needs an id meanwhile needs that block, but waits no longer than its own time.
+	turn     chan struct{}
+	id, last int64 // the next id and the last of the block; guarded by turn
 }
 
 func newProducerIDs(d *Deps) *producerIDs {
-	return &producerIDs{controller: d.Controller, nodeID: d.NodeID, last: -1, brokerEpoch: func() int64 {
+	return &producerIDs{controller: d.Controller, nodeID: d.NodeID, turn: make(chan struct{}, 1), last: -1, brokerEpoch: func() int64 {
 		if b := d.Image().Broker(d.NodeID); b != nil {
 			return b.Epoch
 		}
@@ -67,10 +67,16 @@ func newProducerIDs(d *Deps) *producerIDs {
 
 // next is a producer id that no one else has.
 func (p *producerIDs) next() (int64, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+	ctx, cancel := context.WithTimeout(context.Background(), producerIDTimeout)
+	defer cancel()
+	select {
+	case p.turn <- struct{}{}:
+	case <-ctx.Done():
+		return -1, kerr.RequestTimedOut
+	}
+	defer func() { <-p.turn }()
 	if p.id > p.last {
-		if err := p.refill(); err != nil {
+		if err := p.refill(ctx); err != nil {
 			return -1, err
 		}
 	}
@@ -79,10 +85,8 @@ func (p *producerIDs) next() (int64, error) {
 	return id, nil
 }
 
-// refill asks the controller for a block. Requires: p.mu held.
-func (p *producerIDs) refill() error {
-	ctx, cancel := context.WithTimeout(context.Background(), producerIDTimeout)
-	defer cancel()
+// refill asks the controller for a block. Requires: it is the caller's turn.
+func (p *producerIDs) refill(ctx context.Context) error {
 	req := kmsg.NewPtrAllocateProducerIDsRequest()
 	req.BrokerID, req.BrokerEpoch = p.nodeID, p.brokerEpoch()
 	resp, err := p.controller.Handle(ctx, req)

@@ -47,6 +47,7 @@ func apis() []api {
 		{kmsg.DescribeCluster, 0, 2, handleDescribeCluster},
 		{kmsg.ListConfigResources, 0, 1, handleListConfigResources},
 		{kmsg.DescribeTopicPartitions, 0, 0, handleDescribeTopicPartitions},
+		{kmsg.AlterReplicaLogDirs, 1, 2, handleAlterReplicaLogDirs},
 		{kmsg.DescribeLogDirs, 1, 5, handleDescribeLogDirs},
 		{kmsg.DescribeProducers, 0, 0, handleDescribeProducers},
 		{kmsg.OffsetCommit, 2, 10, handleOffsetCommit},

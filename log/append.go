@@ -31,7 +31,7 @@ func (l *Log) Append(records []byte, opts AppendOptions) (AppendInfo, error) {
 	if err != nil {
 		return AppendInfo{}, recordErrors(err)
 	}
-	info, rolled, err := l.appendAnalyzed(&a, &p, cfg)
+	info, rolled, err := l.appendAnalyzed(&a, &p, cfg, &opts)
 	if rolled {
 		l.host.flushSoon(l)
 	}
@@ -61,7 +61,7 @@ func recordErrors(err error) error {
 }
 
 // appendAnalyzed does what needs the log's mutex.
-func (l *Log) appendAnalyzed(a *validate.Analysis, p *validate.Params, cfg *settings) (info AppendInfo, rolled bool, err error) {
+func (l *Log) appendAnalyzed(a *validate.Analysis, p *validate.Params, cfg *settings, opts *AppendOptions) (info AppendInfo, rolled bool, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if err := l.usable(); err != nil {
@@ -84,7 +84,8 @@ func (l *Log) appendAnalyzed(a *validate.Analysis, p *validate.Params, cfg *sett
 		return info, false, recordErrors(err)
 	}
 	if p.Origin != validate.OriginReplication {
-		d, err := l.producers.Check(&res.Batch, checkOptions(p.Origin))
+		l.producers.SetVerificationEnabled(l.host.verifiesTransactions())
+		d, err := l.producers.Check(&res.Batch, checkOptions(opts))
 		if err != nil {
 			return info, false, err
 		}
@@ -109,14 +110,6 @@ func (l *Log) appendAnalyzed(a *validate.Analysis, p *validate.Params, cfg *sett
 	info.LogAppendTimeMs = res.LogAppendTimeMs
 	info.NumRecords, info.SizeBytes = res.LastOffset-res.FirstOffset+1, len(res.Records)
 	return info, rolled, nil
-}
-
-// checkOptions says to the producer state who appends.
-func checkOptions(o validate.Origin) producer.CheckOptions {
-	if o == validate.OriginCoordinator {
-		return producer.CheckOptions{Origin: producer.OriginCoordinator}
-	}
-	return producer.CheckOptions{Origin: producer.OriginClient}
 }
 
 // write writes the records at the end of the active segment and publishes them. After a failure

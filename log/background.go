@@ -36,7 +36,7 @@ func (m *Manager) checkRetention() {
 
 func (m *Manager) checkRetentionOf(logs []*Log) {
 	for _, l := range logs {
-		if _, err := l.deleteOldSegments(); err != nil && l.dir.offline() == nil && !errors.Is(err, ErrNoRoom) {
+		if _, err := l.deleteOldSegments(); err != nil && l.usable() == nil && !errors.Is(err, ErrNoRoom) {
 			m.logger.Error("retention failed", "partition", l.tp.String(), "error", err)
 		}
 	}

@@ -92,12 +92,23 @@ func (c *cleaning) look() error {
 
 // superseded says that what was looked at isn't so any more. Requires: l.mu held.
 func (c *cleaning) superseded() bool {
-	return c.truncations != c.l.truncations || c.l.usable() != nil || !c.l.settings.Load().Compact
+	return c.truncations != c.l.truncations || c.l.mayNotCompact() != nil
+}
+
+// mayNotCompact is why the log isn't to be compacted now.
+func (l *Log) mayNotCompact() error {
+	if err := l.usable(); err != nil {
+		return err
+	}
+	if !l.settings.Load().Compact || l.future.Load() != nil {
+		return errSuperseded
+	}
+	return nil
 }
 
 // tick is called with each piece that was read or written.
 func (c *cleaning) tick(n int) error {
-	if c.l.usable() != nil || !c.l.settings.Load().Compact {
+	if c.l.mayNotCompact() != nil {
 		return errSuperseded
 	}
 	return c.pause(c.ctx, n)
@@ -113,14 +124,18 @@ func (c *cleaning) run() error {
 	if err == nil || c.ctx.Err() != nil {
 		return err
 	}
-	// A truncation under our hands looks like corruption.
+	// A truncation under our hands looks like corruption, and the files that retention removes aren't found.
 	c.l.mu.Lock()
 	defer c.l.mu.Unlock()
-	removed := func(s *segment) bool { return s.removed.Load() }
-	if c.superseded() || isNotExist(err) && slices.ContainsFunc(c.segs, removed) { // By retention, which doesn't always wait.
+	if c.superseded() || isNotExist(err) && !errors.Is(err, errWriteCleaned) && c.removed() {
 		return errSuperseded
 	}
 	return err
+}
+
+// removed says that some of the segments that were looked at are gone.
+func (c *cleaning) removed() bool {
+	return slices.ContainsFunc(c.segs, func(s *segment) bool { return s.removed.Load() })
 }
 
 func (c *cleaning) compact() error {
@@ -133,8 +148,9 @@ func (c *cleaning) compact() error {
 		return err
 	}
 	end := offsets.Latest() + 1
-	// What is replaced must be durable, and known to be: a recovery would take the gaps for losses.
-	if err := c.l.flushTo(c.plan.FirstUncleanableOffset); err != nil {
+	// What is replaced must be durable, and known to be: a recovery would take the gaps for losses. So must the
+	// markers behind it: a commit that is lost would leave neither the old record of a key nor a new one.
+	if err := c.l.flushTo(c.view.LogEndOffset); err != nil {
 		return err
 	}
 	if c.l.RecoveryPoint() < c.plan.FirstUncleanableOffset {

@@ -3,7 +3,6 @@ package commitlog
 import (
 	"context"
 	"errors"
-	"maps"
 	"math"
 	"sync"
 	"time"
@@ -51,14 +50,14 @@ type cleaner struct {
 	// busy are the logs that are being compacted.
 	busy map[*Log]struct{}
 	// aside are logs that can't be compacted, which is tried again only after a restart.
-	aside map[*Log]error
+	aside map[*Log]Uncleanable
 	// cramped are logs that couldn't be compacted for want of room the last time.
 	cramped map[*Log]struct{}
 }
 
 func (c *cleaner) start(m *Manager, cfg CleanerConfig) {
 	c.mu.Lock()
-	c.m, c.busy, c.aside, c.cramped = m, map[*Log]struct{}{}, map[*Log]error{}, map[*Log]struct{}{}
+	c.m, c.busy, c.aside, c.cramped = m, map[*Log]struct{}{}, map[*Log]Uncleanable{}, map[*Log]struct{}{}
 	c.ctx, c.cancel = context.WithCancel(context.Background())
 	c.mu.Unlock()
 	m.SetCleaner(cfg)
@@ -144,8 +143,9 @@ func (c *cleaner) take(not map[*Log]struct{}) *Log {
 	for _, l := range logs {
 		_, skip := not[l]
 		_, busy := c.busy[l]
+		_, aside := c.aside[l]
 		cfg := l.settings.Load()
-		if skip || busy || c.aside[l] != nil || !cfg.Compact || l.usable() != nil {
+		if skip || busy || aside || l.mayNotCompact() != nil {
 			continue
 		}
 		plan, err := l.cleanPlan(now)
@@ -164,35 +164,6 @@ func (c *cleaner) take(not map[*Log]struct{}) *Log {
 		c.busy[best] = struct{}{}
 	}
 	return best
-}
-
-// forget drops logs that are gone from aside and cramped. Requires: c.mu held.
-func (c *cleaner) forget(logs []*Log) {
-	if len(c.aside)+len(c.cramped) == 0 {
-		return
-	}
-	there := make(map[*Log]struct{}, len(logs))
-	for _, l := range logs {
-		there[l] = struct{}{}
-	}
-	maps.DeleteFunc(c.aside, func(l *Log, _ error) bool {
-		_, ok := there[l]
-		return !ok
-	})
-	maps.DeleteFunc(c.cramped, func(l *Log, _ struct{}) bool {
-		_, ok := there[l]
-		return !ok
-	})
-}
-
-// setAside takes a log out of compaction. Requires: c.mu held.
-func (c *cleaner) setAside(l *Log, err error) {
-	if l.usable() != nil {
-		return
-	}
-	c.aside[l] = err
-	c.m.logger.Error("setting a partition aside: it is not compacted any more, others are",
-		"partition", l.tp.String(), "dir", l.dir.path, "error", err)
 }
 
 // clean compacts one log and deals with what goes wrong.

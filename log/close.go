@@ -3,6 +3,7 @@ package commitlog
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -50,7 +51,7 @@ func (m *Manager) closeDir(d *dir) error {
 			}
 		})
 	}
-	for _, l := range m.logsIn(d) {
+	for _, l := range append(m.futuresIn(d), m.logsIn(d)...) {
 		work <- l
 	}
 	close(work)
@@ -90,7 +91,7 @@ func (m *Manager) writeCheckpoints(d *dir) error {
 func (m *Manager) abandon() {
 	m.cleaner.stop()
 	m.tasks.stop()
-	for _, l := range m.Logs() {
+	for _, l := range slices.Concat(m.Logs(), m.futuresIn(nil), m.extra) {
 		l.close()
 	}
 	m.closeDirs()

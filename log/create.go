@@ -1,10 +1,10 @@
 package commitlog
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"path"
+	"slices"
 	"sync"
 
 	"github.com/ottla/ottla/internal/kerror"
@@ -14,12 +14,21 @@ import (
 	"github.com/twmb/franz-go/pkg/kerr"
 )
 
+// Placement says where a log is made that isn't there yet.
+type Placement struct {
+	// Directory is the id of the log dir that the cluster's metadata has for the partition, zero if none.
+	Directory [16]byte
+	// Existing says that the partition isn't new: its log may lie in a directory that is offline.
+	Existing bool
+}
+
 // NewLog names a log to make.
 type NewLog struct {
 	Topic     string
 	Partition int32
 	TopicID   [16]byte
 	Config    Config
+	At        Placement
 }
 
 // Created is what became of a NewLog: a log or an error.
@@ -32,16 +41,23 @@ type Created struct {
 // than it is computing, and file systems join syncs that wait together.
 const diskWaiters = 32
 
-// Create is CreateAll of one log.
+// Create is CreateAt for a new partition, anywhere.
 func (m *Manager) Create(topic string, partition int32, topicID [16]byte, cfg Config) (*Log, error) {
-	c := m.CreateAll([]NewLog{{Topic: topic, Partition: partition, TopicID: topicID, Config: cfg}})[0]
+	return m.CreateAt(topic, partition, topicID, cfg, Placement{})
+}
+
+// CreateAt is CreateAll of one log.
+func (m *Manager) CreateAt(topic string, partition int32, topicID [16]byte, cfg Config, at Placement) (*Log, error) {
+	c := m.CreateAll([]NewLog{{Topic: topic, Partition: partition, TopicID: topicID, Config: cfg, At: at}})[0]
 	return c.Log, c.Err
 }
 
-// CreateAll makes partitions' logs, each in the directory that has the fewest, or takes the ones there are and
-// replaces their configuration. It answers in order. A log of another topic id is INCONSISTENT_TOPIC_ID: the
-// caller deletes it or sets it aside first. No partition may be named twice. The names of all new logs in a
-// directory are made durable together.
+// CreateAll makes partitions' logs, or takes the ones there are and replaces their configuration. It answers in
+// order. A new log lies where MoveTo asked for, else where the metadata says, else in the directory that has the
+// fewest. A log of another topic id is INCONSISTENT_TOPIC_ID: the caller deletes it or sets it aside first. While
+// the log may be in a directory that is offline, nothing is made and the error is KAFKA_STORAGE_ERROR. No
+// partition may be named twice. The names of all new logs in a directory are made durable together. (Kafka:
+// LogManager.getOrCreateLog, Partition.createLogInAssignedDirectoryId.)
 func (m *Manager) CreateAll(logs []NewLog) []Created {
 	m.changing.Lock()
 	defer m.changing.Unlock()
@@ -53,9 +69,10 @@ func (m *Manager) CreateAll(logs []NewLog) []Created {
 		if c.Log, c.Err = m.existing(&logs[i]); c.Log != nil || c.Err != nil {
 			continue
 		}
-		d := m.place(counts)
-		if d == nil {
-			c.Err = noLiveDir()
+		tp := topicPartition{logs[i].Topic, logs[i].Partition}
+		d, err := m.place(tp, logs[i].At, counts)
+		if err != nil {
+			c.Err = fmt.Errorf("can't create a log of %s: %w", tp, err)
 			continue
 		}
 		if c.Err = m.payCheckpoints(d); c.Err != nil {
@@ -63,7 +80,6 @@ func (m *Manager) CreateAll(logs []NewLog) []Created {
 			continue
 		}
 		counts[d]++
-		tp := topicPartition{logs[i].Topic, logs[i].Partition}
 		c.Log = m.newLog(d, tp, logs[i].TopicID, d.file(tp.String()), logs[i].Config)
 		fresh = append(fresh, i)
 	}
@@ -73,6 +89,7 @@ func (m *Manager) CreateAll(logs []NewLog) []Created {
 	for _, i := range fresh {
 		if l := out[i].Log; l != nil {
 			m.logs[l.tp] = l
+			delete(m.preferred, l.tp)
 			m.logger.Info("created log", "partition", l.tp.String(), "dir", l.dir.path)
 		}
 	}
@@ -99,13 +116,14 @@ func (m *Manager) existing(n *NewLog) (*Log, error) {
 // makeAll makes the files of the logs out[i] for i in fresh, several at a time, and then syncs their directories.
 // Logs that fail are replaced by the error.
 func (m *Manager) makeAll(out []Created, fresh []int) {
+	none := checkpointed{recoveryPoint: -1, logStart: -1, highWatermark: -1, cleaned: clean.NoCheckpoint}
 	work := make(chan *Created)
 	var wg sync.WaitGroup
 	for range min(diskWaiters, len(fresh)) {
 		wg.Go(func() {
 			for c := range work {
 				_, serr := m.fs.Stat(c.Log.path)
-				if err := m.createFiles(c.Log); err != nil {
+				if err := m.makeFiles(c.Log, none); err != nil {
 					m.creationFailed(c, err, isNotExist(serr))
 				}
 			}
@@ -172,17 +190,49 @@ func (m *Manager) logCounts() map[*dir]int {
 	counts := map[*dir]int{}
 	m.logsMu.RLock()
 	defer m.logsMu.RUnlock()
-	for _, l := range m.logs {
-		counts[l.dir]++
+	for _, logs := range []map[topicPartition]*Log{m.logs, m.futures} {
+		for _, l := range logs {
+			counts[l.dir]++
+		}
 	}
 	return counts
 }
 
-// place chooses the live directory with the fewest logs, the first of several; nil if there is none.
-// (Kafka: LogManager.nextLogDirs.)
-func (m *Manager) place(counts map[*dir]int) *dir {
+// place chooses the directory of a new log; counts is logCounts.
+func (m *Manager) place(tp topicPartition, at Placement, counts map[*dir]int) (*dir, error) {
+	if at.Existing {
+		if err := m.allOnline(); err != nil {
+			return nil, err
+		}
+	}
+	m.logsMu.RLock()
+	preferred := m.preferred[tp]
+	m.logsMu.RUnlock()
+	live := m.liveDirs()
+	if slices.Contains(live, preferred) {
+		return preferred, nil
+	}
+	if at.Directory != [16]byte{} {
+		for _, d := range live {
+			if d.id == at.Directory {
+				return d, nil
+			}
+		}
+		if err := m.allOnline(); err != nil {
+			return nil, err // One of those that are offline may be meant.
+		}
+	}
+	if d := emptiest(live, counts); d != nil {
+		return d, nil
+	}
+	return nil, noLiveDir()
+}
+
+// emptiest is the directory with the fewest logs, the first of several; nil if there is none. (Kafka:
+// LogManager.nextLogDirs.)
+func emptiest(dirs []*dir, counts map[*dir]int) *dir {
 	var best *dir
-	for _, d := range m.liveDirs() {
+	for _, d := range dirs {
 		if best == nil || counts[d] < counts[best] {
 			best = d
 		}
@@ -196,24 +246,6 @@ func (m *Manager) uncreate(full string) error {
 		return err
 	}
 	return m.fs.SyncDir(path.Dir(full))
-}
-
-// createFiles makes directory and first segment, durably but for the directory's name.
-func (m *Manager) createFiles(l *Log) error {
-	if err := m.fs.MkdirAll(l.path, 0o755); err != nil {
-		return err
-	}
-	// As a load of an empty directory: it makes the first segment.
-	none := checkpointed{recoveryPoint: -1, logStart: -1, highWatermark: -1, cleaned: clean.NoCheckpoint}
-	if err := l.load(context.Background(), none, true); err != nil {
-		return err
-	}
-	// Last, since it flushes the directory; one without it is taken for an interrupted creation.
-	if err := m.writePartitionMetadata(l.path, l.TopicID()); err != nil {
-		return err
-	}
-	l.namesUnsynced = false
-	return nil
 }
 
 func (m *Manager) writePartitionMetadata(dir string, topicID [16]byte) error {

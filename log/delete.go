@@ -50,13 +50,27 @@ func noLog(tp topicPartition) error {
 // Requires: m.changing held.
 func (m *Manager) retire(logs []*Log, suffix string) error {
 	var errs []error
-	var dirs []*dir
-	renamed := map[*dir][]*Log{}
+	var mine []*Log
 	for _, l := range logs {
 		if now, ok := m.Get(l.tp.topic, l.tp.partition); !ok || now != l {
 			errs = append(errs, noLog(l.tp))
 			continue
 		}
+		// First, since a future log without a current one is taken for the rest of a move.
+		if f := l.future.Load(); f != nil && l.usable() == nil {
+			errs = append(errs, m.cancelMove(l, f))
+		}
+		mine = append(mine, l)
+	}
+	return errors.Join(append(errs, m.takeOut(mine, suffix))...)
+}
+
+// takeOut is retire for logs that are known, current or future ones. Requires: m.changing held.
+func (m *Manager) takeOut(logs []*Log, suffix string) error {
+	var errs []error
+	var dirs []*dir
+	renamed := map[*dir][]*Log{}
+	for _, l := range logs {
 		if err := l.usable(); err != nil {
 			errs = append(errs, err)
 			continue
@@ -101,7 +115,11 @@ func (m *Manager) forget(d *dir, logs []*Log) error {
 	cleaned := false
 	m.logsMu.Lock()
 	for _, l := range logs {
-		delete(m.logs, l.tp)
+		for _, known := range []map[topicPartition]*Log{m.logs, m.futures} {
+			if known[l.tp] == l {
+				delete(known, l.tp)
+			}
+		}
 		cleaned = cleaned || l.cleaned.Load() != clean.NoCheckpoint
 	}
 	m.logsMu.Unlock()

@@ -157,12 +157,15 @@ func (m *Manager) offsets(d *dir, of func(*Log) (int64, bool)) map[topicPartitio
 	m.logsMu.RLock()
 	defer m.logsMu.RUnlock()
 	out := make(map[topicPartition]int64, len(m.logs))
-	for tp, l := range m.logs {
-		if l.dir != d {
-			continue
-		}
-		if offset, ok := of(l); ok {
-			out[tp] = offset
+	// No directory has a log and its future. What both have in common in a file is the partition's name only.
+	for _, logs := range []map[topicPartition]*Log{m.futures, m.logs} {
+		for tp, l := range logs {
+			if l.dir != d {
+				continue
+			}
+			if offset, ok := of(l); ok {
+				out[tp] = offset
+			}
 		}
 	}
 	return out

@@ -1,6 +1,7 @@
 package commitlog
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/ottla/ottla/internal/kerror"
@@ -41,6 +42,12 @@ type CorruptError struct {
 // Error implements error.
 func (e *CorruptError) Error() string {
 	return fmt.Sprintf("%s is corrupt at position %d: %s", e.Path, e.Position, e.Reason)
+}
+
+// isCorrupt tells errors about bytes from those of a device.
+func isCorrupt(err error) bool {
+	var corrupt *CorruptError
+	return errors.As(err, &corrupt)
 }
 
 // storageError is what clients see of any trouble with a directory.

@@ -52,7 +52,8 @@ func (l *Log) flushLocked() error {
 	records := from < end || rolledFrom != NoLimit
 	active := segs[len(segs)-1]
 	if records {
-		segs = segs[floorSegment(segs, min(from, rolledFrom)):]
+		// With a segment that ends at from: if it was rolled since, its end and its indexes have changed.
+		segs = segs[floorSegment(segs, min(from-1, rolledFrom)):]
 	} else { // No records, but perhaps index entries and files.
 		segs = segs[len(segs)-1:]
 	}

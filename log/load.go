@@ -159,17 +159,21 @@ func (l *Log) openReset(o segmentOptions, base int64) (*segment, error) {
 func (l *Log) loadSegments(ctx context.Context, f *found, c checkpointed, clean bool) (int64, error) {
 	segs := *l.segments.Load()
 	recoveryPoint, compacted := c.recoveryPoint, l.settings.Load().Compact
-	unclean := len(segs)
+	unclean, replayed := len(segs), len(segs)
 	if !clean {
 		unclean = floorSegment(segs, max(recoveryPoint, 0))
+		replayed = unclean
+		if i := unclean - 1; i >= 0 && segs[unclean].baseOffset >= recoveryPoint {
+			if rolled, err := justRolled(segs[i], segs[unclean].baseOffset); err != nil {
+				return 0, err
+			} else if rolled {
+				unclean = i
+			}
+		}
 		f.recoveredFrom = segs[unclean].baseOffset
 		if recoveryPoint >= 0 {
 			// What the file says of them is older than the records, which are walked now.
 			l.epochs.cache.TruncateFromEnd(max(recoveryPoint, f.recoveredFrom))
-		}
-		// Also the indexes of transactions are written again, which takes the producer state.
-		if err := l.loadProducersAt(segs, segs[unclean].baseOffset); err != nil {
-			return 0, err
 		}
 	}
 	end := segs[0].baseOffset
@@ -178,7 +182,14 @@ func (l *Log) loadSegments(ctx context.Context, f *found, c checkpointed, clean 
 			return 0, err
 		}
 		last := i == len(segs)-1
-		if i > unclean && s.baseOffset != end && !compacted && !c.lost {
+		if i == replayed {
+			// From here on batches are taken into the producer state, by which the indexes of transactions are
+			// written again. The segments before are in order by now.
+			if err := l.loadProducersAt(segs, s.baseOffset); err != nil {
+				return 0, err
+			}
+		}
+		if i > replayed && s.baseOffset != end && !compacted && !c.lost {
 			return end, l.dropFrom(i, fmt.Sprintf("offset %d follows %d", s.baseOffset, end))
 		}
 		var torn, gaps bool
@@ -189,7 +200,15 @@ func (l *Log) loadSegments(ctx context.Context, f *found, c checkpointed, clean 
 			if clean {
 				verifyFrom = s.baseOffset
 			}
-			end, torn, gaps, err = l.recoverSegment(ctx, s, verifyFrom, i >= unclean, last)
+			again := func() (err error) {
+				end, torn, gaps, err = l.recoverSegment(ctx, s, verifyFrom, last)
+				return err
+			}
+			if i < replayed {
+				err = l.withProducersAt(segs, s.baseOffset, again)
+			} else {
+				err = again()
+			}
 			compacted = compacted || gaps
 		} else if last {
 			end, torn, err = l.loadActive(ctx, s)
@@ -199,14 +218,15 @@ func (l *Log) loadSegments(ctx context.Context, f *found, c checkpointed, clean 
 		if err != nil {
 			return 0, err
 		}
-		if torn && !last {
+		// What follows the last batch may be reserved room that was cut off, but not durably.
+		if torn && !last && end != segs[i+1].baseOffset {
 			return end, l.dropFrom(i+1, fmt.Sprintf("segment %d is torn at offset %d", s.baseOffset, end))
 		}
 		if recovered && !last {
 			err = s.becomeInactive()
 		}
 		if err == nil && recovered {
-			err = s.keepIndexes(i < unclean)
+			err = s.keepIndexes(i < replayed)
 		}
 		if err := l.oweIndexes(s, err); err != nil {
 			return 0, err
@@ -282,7 +302,7 @@ func (l *Log) loadActive(ctx context.Context, s *segment) (end int64, torn bool,
 			if err := l.loadProducersAt(*l.segments.Load(), s.baseOffset); err != nil {
 				return 0, false, err
 			}
-			end, torn, _, err := l.recoverSegment(ctx, s, s.baseOffset, true, true)
+			end, torn, _, err := l.recoverSegment(ctx, s, s.baseOffset, true)
 			return end, torn, errors.Join(err, s.keepIndexes(true))
 		case err != nil:
 			return 0, false, s.corrupt(sc.pos, err)
@@ -292,10 +312,11 @@ func (l *Log) loadActive(ctx context.Context, s *segment) (end int64, torn bool,
 }
 
 // recoverSegment walks all batches of a segment and makes its indexes anew, not durably. Batches that reach
-// verifyFrom are checked whole; the first that isn't right ends the segment. With replay they are
-// taken into producer state and leader epochs. It returns the end offset, whether the segment was cut,
-// and whether offsets are missing inside it.
-func (l *Log) recoverSegment(ctx context.Context, s *segment, verifyFrom int64, replay, last bool) (end int64, torn, gaps bool, err error) {
+// verifyFrom are checked whole; the first that isn't right ends the segment. They are taken into leader
+// epochs and producer state, by which the index of transactions is written. It returns the end offset,
+// whether the segment was cut, and whether offsets are missing inside it.
+// Requires: l.producers is the state where the segment begins.
+func (l *Log) recoverSegment(ctx context.Context, s *segment, verifyFrom int64, last bool) (end int64, torn, gaps bool, err error) {
 	size := s.size.Load()
 	l.logger.Debug("recovering segment", "partition", l.tp.String(), "baseOffset", s.baseOffset, "bytes", size)
 	if err := errors.Join(s.offsets.Reset(), s.times.Reset(), s.txns.Reset()); err != nil {
@@ -336,10 +357,8 @@ func (l *Log) recoverSegment(ctx context.Context, s *segment, verifyFrom int64, 
 		if err := s.indexBatch(&h, pos, interval); err != nil {
 			return 0, false, false, err
 		}
-		if replay {
-			if err := l.replayRecovered(s, f, &h, pos); err != nil {
-				return 0, false, false, err
-			}
+		if err := l.replayRecovered(s, f, &h, pos); err != nil {
+			return 0, false, false, err
 		}
 		gaps = gaps || valid > 0 && h.BaseOffset > end || h.NumRecords >= 0 && h.NumRecords <= h.LastOffsetDelta
 		end, valid = h.LastOffset()+1, sc.pos
@@ -405,7 +424,7 @@ func (l *Log) replayRecovered(s *segment, file vfs.File, h *batch.Header, pos in
 	if h.Magic >= batch.MagicV2 && h.LeaderEpoch > l.epochs.cache.Latest() {
 		l.epochs.cache.Assign(h.LeaderEpoch, h.BaseOffset)
 	}
-	return l.replayAt(s, file, h, pos)
+	return l.replayAt(s, true, file, h, pos)
 }
 
 // loadEpochs brings the leader epochs in line with the log. Those that had to be rebuilt, for which all

@@ -151,9 +151,7 @@ func (m *Manager) loadOne(ctx context.Context, d *dir, l *Log, marks [4]map[topi
 	if err != nil {
 		return fmt.Errorf("load %s: %w", l.path, err)
 	}
-	m.logsMu.Lock()
-	defer m.logsMu.Unlock()
-	m.logs[l.tp] = l
+	m.add(l)
 	return nil
 }
 
@@ -166,7 +164,10 @@ func (m *Manager) setAsideFull(l *Log, cause error) error {
 		"dir", l.path, "error", cause)
 	m.logsMu.Lock()
 	defer m.logsMu.Unlock()
-	m.broken[l.tp] = l.dir.ranOut(cause)
+	// Of a future log too: if it turns out to be all there is, nothing may be made in its place.
+	if _, ok := m.logs[l.tp]; !ok || !l.isFuture {
+		m.broken[l.tp] = l.dir.ranOut(cause)
+	}
 	return nil
 }
 
@@ -186,8 +187,16 @@ func (m *Manager) partitionsOf(d *dir, entries []fs.DirEntry) ([]*Log, error) {
 			}
 		case strings.HasSuffix(name, deleteDirSuffix):
 			m.removeDirLater(d, full)
-		case strings.HasSuffix(name, strayDirSuffix), strings.HasSuffix(name, futureDirSuffix):
-			m.logger.Info("leaving a partition directory alone", "dir", full)
+		case strings.HasSuffix(name, strayDirSuffix):
+			m.logger.Warn("leaving a stray partition alone", "dir", full)
+		case strings.HasSuffix(name, futureDirSuffix):
+			l, err := m.futureAt(d, full)
+			if err != nil {
+				return nil, err
+			}
+			if l != nil {
+				logs = append(logs, l)
+			}
 		case !isPartition:
 			unknown = append(unknown, name)
 		case tp.topic == metadataTopic:
@@ -209,33 +218,36 @@ func (m *Manager) partitionsOf(d *dir, entries []fs.DirEntry) ([]*Log, error) {
 
 // partitionAt makes the log of a partition directory, or sets it aside with a warning.
 func (m *Manager) partitionAt(d *dir, tp topicPartition, full string) (*Log, error) {
-	var id [16]byte
-	b, err := readFile(m.fs, path.Join(full, partitionMetadataFile))
-	if err == nil {
-		id, err = parsePartitionMetadata(b)
-		if err != nil {
-			err = &CorruptError{Path: path.Join(full, partitionMetadataFile), Reason: err.Error()}
-		}
-	} else if isNotExist(err) {
-		err = nil // Kafka's before 2.8, or a creation that was interrupted.
-	}
-	var corrupt *CorruptError
-	if err != nil && !errors.As(err, &corrupt) {
-		return nil, err
-	}
-	m.logsMu.Lock()
-	defer m.logsMu.Unlock()
-	for _, other := range m.dirs {
-		if _, serr := m.fs.Stat(other.file(tp.String())); other != d && other.offline() == nil && serr == nil && err == nil {
-			err = fmt.Errorf("the partition lies in %s as well", other.path)
-		}
-	}
-	if err != nil {
+	id, err := m.readTopicID(full)
+	if isCorrupt(err) {
 		m.logger.Warn("setting a partition aside", "dir", full, "error", err)
+		m.logsMu.Lock()
+		defer m.logsMu.Unlock()
 		m.broken[tp] = err
 		return nil, nil
 	}
+	if err != nil {
+		return nil, err
+	}
 	return m.newLog(d, tp, id, full, m.topicConfig(tp.topic)), nil
+}
+
+// readTopicID reads partition.metadata; without it the id is zero: a log of Kafka's before 2.8, or one whose
+// creation was interrupted.
+func (m *Manager) readTopicID(full string) ([16]byte, error) {
+	name := path.Join(full, partitionMetadataFile)
+	b, err := readFile(m.fs, name)
+	if isNotExist(err) {
+		return [16]byte{}, nil
+	}
+	if err != nil {
+		return [16]byte{}, err
+	}
+	id, err := parsePartitionMetadata(b)
+	if err != nil {
+		return [16]byte{}, &CorruptError{Path: name, Reason: err.Error()}
+	}
+	return id, nil
 }
 
 // topicConfig is the configuration of a topic found at start.

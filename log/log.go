@@ -21,7 +21,7 @@ import (
 
 // Log is one partition's log.
 //
-// Lock order: flushing, mu, reading; then epochs, tail and the locks of segments, which are never
+// Lock order: copying, highWatermarkMu, flushing, mu, reading; the same of the log's future; then epochs, tail and the locks of segments, which are never
 // held over another one of these.
 type Log struct {
 	tp     topicPartition
@@ -64,6 +64,14 @@ type Log struct {
 	// is replaced, never changed, so readers need no lock. Written with mu held.
 	segments atomic.Pointer[[]*segment]
 	tail     tail
+
+	// copying is held over each step of a move, and by whatever takes records away that were copied.
+	copying sync.Mutex
+	// future is the log that this one is being moved to, nil if it isn't moved. Written with copying, flushing
+	// and mu held.
+	future atomic.Pointer[Log]
+	// isFuture says that the log was found at a start as another one's future.
+	isFuture bool
 
 	// flushing is held by the one goroutine that flushes; others that wait for it find their
 	// records flushed with its own or the next one's.
@@ -120,6 +128,8 @@ type host interface {
 	// jitter is a random number in [0, n).
 	jitter(n int64) int64
 	producerIDExpiration() time.Duration
+	// verifiesTransactions is transaction.partition.verification.enable.
+	verifiesTransactions() bool
 }
 
 // errClosed is the error after Close, errDeleted that after Delete.
@@ -139,6 +149,14 @@ func (l *Log) TopicID() [16]byte { return *l.topicID.Load() }
 
 // DirectoryID is the uuid of the log dir that holds the log.
 func (l *Log) DirectoryID() [16]byte { return l.dir.id }
+
+// Offline is why the log's directory is offline, KAFKA_STORAGE_ERROR; nil if it isn't.
+func (l *Log) Offline() error {
+	if err := l.dir.offline(); err != nil {
+		return storageError(err)
+	}
+	return nil
+}
 
 // LogStartOffset is the first offset that may be read.
 func (l *Log) LogStartOffset() int64 { return l.logStartOffset.Load() }

@@ -48,6 +48,8 @@ type ManagerConfig struct {
 	ProducerIDExpiration time.Duration
 	// ProducerIDExpirationCheckInterval is producer.id.expiration.check.interval.ms.
 	ProducerIDExpirationCheckInterval time.Duration
+	// VerifyTransactions is transaction.partition.verification.enable; SetVerifyTransactions changes it.
+	VerifyTransactions bool
 	// Cleaner is how logs are compacted; SetCleaner changes it.
 	Cleaner CleanerConfig
 	// IdleFiles is how many files of segments stay open that nobody uses; 1,000 if zero.
@@ -94,19 +96,28 @@ type Manager struct {
 	expiration atomic.Int64
 	// minFree is log.dir.min.free.bytes in force.
 	minFree atomic.Int64
+	// verify is transaction.partition.verification.enable in force.
+	verify atomic.Bool
 	// metaMu guards the meta fields of the dirs.
 	metaMu sync.Mutex
 	// calls are the running OnDirFailure calls.
 	calls sync.WaitGroup
 
-	// changing serialises Create, Delete and Close.
+	// changing serialises Create, Delete, moves between directories and Close; it comes before the logs' locks.
 	changing sync.Mutex
 	closed   bool // guarded by changing
 
 	logsMu sync.RWMutex // guards what follows
 	logs   map[topicPartition]*Log
+	// futures are the logs that are being filled in another directory (see future.go).
+	futures map[topicPartition]*Log
 	// broken are partition directories that couldn't be loaded and were left alone.
 	broken map[topicPartition]error
+	// preferred is where partitions were asked to be made that don't exist yet; at most maxPreferred.
+	preferred map[topicPartition]*dir
+	// twice tells of partitions that a start found in two directories; extra are the second logs of them.
+	twice []string
+	extra []*Log
 }
 
 // Open locks the log dirs, loads all logs in them, recovering where the last stop wasn't clean, and
@@ -116,20 +127,27 @@ func Open(ctx context.Context, fs vfs.FS, clk clock.Clock, logger *slog.Logger, 
 	pool := files.NewPool(fs, cmp.Or(cfg.IdleFiles, defaultIdleFiles))
 	m := &Manager{
 		cfg: cfg, fs: pool.FS(), pool: pool, clk: clk, logger: logger,
-		codecs: batch.NewCodecs(),
-		tasks:  newScheduler(clk),
-		logs:   map[topicPartition]*Log{},
-		broken: map[topicPartition]error{},
+		codecs:    batch.NewCodecs(),
+		tasks:     newScheduler(clk),
+		logs:      map[topicPartition]*Log{},
+		futures:   map[topicPartition]*Log{},
+		broken:    map[topicPartition]error{},
+		preferred: map[topicPartition]*dir{},
 	}
 	m.brokerEpoch.Store(noBrokerEpoch)
 	m.expiration.Store(int64(cfg.ProducerIDExpiration))
 	m.minFree.Store(cfg.MinFreeBytes)
+	m.verify.Store(cfg.VerifyTransactions)
 	if err := m.openDirs(); err != nil {
 		m.closeDirs()
 		m.calls.Wait()
 		return nil, err
 	}
-	if err := m.loadAll(ctx); err != nil {
+	err := m.loadAll(ctx)
+	if err == nil {
+		err = m.settle()
+	}
+	if err != nil {
 		m.abandon()
 		return nil, err
 	}
@@ -173,6 +191,20 @@ func (m *Manager) logsThat(wanted func(*Log) bool) []*Log {
 	return out
 }
 
+// futuresIn is every future log in a directory, or in all of them, sorted.
+func (m *Manager) futuresIn(d *dir) []*Log {
+	m.logsMu.RLock()
+	defer m.logsMu.RUnlock()
+	var out []*Log
+	for _, l := range m.futures {
+		if d == nil || l.dir == d {
+			out = append(out, l)
+		}
+	}
+	slices.SortFunc(out, func(a, b *Log) int { return a.tp.compare(b.tp) })
+	return out
+}
+
 // DirInfo is one log dir for DescribeLogDirs.
 type DirInfo struct {
 	Path string
@@ -181,8 +213,8 @@ type DirInfo struct {
 	Err error
 	// TotalBytes and UsableBytes are the volume's, -1 if unknown.
 	TotalBytes, UsableBytes int64
-	// Logs are sorted by topic and partition.
-	Logs []*Log
+	// Logs and Futures, the logs that are being filled here, are sorted by topic and partition.
+	Logs, Futures []*Log
 }
 
 // Dirs describes the log dirs in the order of log.dirs.
@@ -195,7 +227,7 @@ func (m *Manager) Dirs() []DirInfo {
 				info.TotalBytes, info.UsableBytes = u.TotalBytes, u.FreeBytes
 			}
 		}
-		info.Logs = m.logsIn(d)
+		info.Logs, info.Futures = m.logsIn(d), m.futuresIn(d)
 		out = append(out, info)
 	}
 	return out

@@ -213,7 +213,7 @@ func TestTooManyOpenFiles(t *testing.T) {
 	counted := vfs.NewCount(vfs.NewMem())
 	limit := 1 << 30
 	fs := vfs.NewInject(counted, func(_ int64, op vfs.Op, name string) error {
-		if now, _ := counted.Open(); op == vfs.OpOpen && now >= limit {
+		if now, _ := counted.Open(); (op == vfs.OpOpen || op == vfs.OpCreate) && now >= limit {
 			return fmt.Errorf("open %s: %w", name, syscall.EMFILE)
 		}
 		return nil

@@ -15,14 +15,21 @@ func (l *Log) loadProducers(end int64) error {
 	if err := l.loadProducersAt(*l.segments.Load(), end); err != nil {
 		return err
 	}
+	// Transactions that ended below it were replayed as if they might still be lost.
+	l.producers.OnHighWatermark(l.highWatermark.Load())
 	l.publishUnstable()
 	return nil
 }
 
-// loadProducersAt is loadProducers over the given segments. Requires: l.mu held, or l not shared.
+// loadProducersAt is loadProducers over the given segments. Without a snapshot it begins with the first
+// batch that is left, even below the log's start: a running log remembers it too, though its records are
+// deleted, and a later stop mustn't know more or less of a producer than an earlier one. (Kafka begins
+// at the log's start, and so forgets producers at an unclean stop.) Requires: l.mu held, or l not shared.
 func (l *Log) loadProducersAt(segs []*segment, end int64) error {
-	l.producers = l.newProducers()
-	from := min(max(l.logStartOffset.Load(), segs[0].baseOffset), end)
+	if l.producers == nil {
+		l.producers = l.newProducers()
+	}
+	from := min(segs[0].baseOffset, end)
 	l.producers.TruncateFullyAndStartAt(from)
 	for i := len(l.snapshots) - 1; i >= 0; i-- {
 		offset := l.snapshots[i]
@@ -51,26 +58,58 @@ func (l *Log) loadProducersAt(segs []*segment, end int64) error {
 	return nil
 }
 
-// replayScanned takes a batch into the producer state but not into the index of transactions,
-// which has it already.
-func (l *Log) replayScanned(_ *segment, file vfs.File, h *batch.Header, pos int64) error {
-	return l.replayAt(nil, file, h, pos)
+// withProducersAt runs do with the producer state as it was at an offset, and puts back the one there is.
+// Requires: l not shared.
+func (l *Log) withProducersAt(segs []*segment, offset int64, do func() error) error {
+	kept := l.producers
+	l.producers = nil
+	err := l.loadProducersAt(segs, offset)
+	if err == nil {
+		err = do()
+	}
+	l.producers = kept
+	return err
 }
 
-// replayAt takes the batch at pos into the producer state unless that has it. Only control batches
-// are read whole: of the others the head says everything.
-func (l *Log) replayAt(s *segment, file vfs.File, h *batch.Header, pos int64) error {
+// replayScanned takes a batch into the producer state but not into the index of transactions,
+// which has it already.
+func (l *Log) replayScanned(s *segment, file vfs.File, h *batch.Header, pos int64) error {
+	return l.replayAt(s, false, file, h, pos)
+}
+
+// replayAt takes the batch at pos of s into the producer state unless that has it, and with indexed into the
+// index of transactions. Only control batches are read whole: of the others the head says everything. A
+// batch of a transaction is believed only with the right checksum, even if it was flushed: a damaged one
+// would change the fate of others, which are sound.
+func (l *Log) replayAt(s *segment, indexed bool, file vfs.File, h *batch.Header, pos int64) error {
 	if h.LastOffset() < l.producers.MapEndOffset() {
 		return nil
 	}
 	b := batch.Batch{Header: *h}
+	if h.Attributes.IsControl() || h.Attributes.IsTransactional() {
+		if err := checkAt(file, h, pos); errors.Is(err, errRead) {
+			return s.corrupt(pos, err)
+		} else if err != nil {
+			return &CorruptError{Path: s.log.Path(), Position: pos, Reason: err.Error()}
+		}
+	}
 	if h.Attributes.IsControl() {
 		var err error
 		if b, err = readBatch(file, h, pos); err != nil {
 			return err
 		}
 	}
+	if !indexed {
+		s = nil
+	}
 	return l.replay(s, &b)
+}
+
+// checkAt compares the checksum of the batch at pos.
+func checkAt(file vfs.File, h *batch.Header, pos int64) error {
+	sc := newScanner(file, pos, pos+int64(h.SizeBytes()))
+	defer sc.close()
+	return sc.checkCRC(h, pos)
 }
 
 // scanAll visits all batches that overlap [from, to).

@@ -284,13 +284,19 @@ func (s *segment) find(file vfs.File, offset, from, end int64) (batchAt, bool, e
 	}
 }
 
-// locate is find by way of the offset index.
+// locate is find by way of the offset index. An entry that leads to something else than the batch that has its
+// offset, or one before it, isn't believed: the index has no checksum.
 func (s *segment) locate(file vfs.File, offset, end int64) (batchAt, bool, error) {
 	p, err := s.offsets.Lookup(offset)
 	if err != nil {
 		return batchAt{}, false, err
 	}
-	return s.find(file, offset, p.FilePosition, end)
+	at, found, err := s.find(file, offset, p.FilePosition, end)
+	astray := p.FilePosition > end || found && at.position == p.FilePosition && at.BaseOffset > p.Offset
+	if p.FilePosition > 0 && (astray || err != nil && isCorrupt(err)) {
+		return s.find(file, offset, 0, end)
+	}
+	return at, found, err
 }
 
 // corrupt says that the segment has something else than a batch at position.

@@ -11,20 +11,30 @@ import (
 // TruncateTo removes everything from offset on, durably. A follower does it when its log diverges
 // from the leader's. At or beyond the log end only leader epochs that begin there go.
 func (l *Log) TruncateTo(offset int64) error {
-	return l.truncation(func() error { return l.truncateTo(offset) })
+	return l.truncation(func(f *Log) error { return f.TruncateTo(offset) }, func() error { return l.truncateTo(offset) })
 }
 
 // TruncateFullyAndStartAt removes everything, durably; the next record gets offset.
 func (l *Log) TruncateFullyAndStartAt(offset int64) error {
-	return l.truncation(func() error { return l.truncateFully(offset) })
+	return l.truncation(func(f *Log) error { return f.TruncateFullyAndStartAt(offset) }, func() error { return l.truncateFully(offset) })
 }
 
 // truncation runs f alone: no append, flush, read or change of the high watermark beside it. If it
 // fails the files are in an unknown state, and the directory goes offline; but ErrNoRoom says that there was no
-// room for the checkpoint that comes before all else, and nothing was changed.
-func (l *Log) truncation(f func() error) error {
+// room for the checkpoint that comes before all else, and nothing was changed. A future log is cut first, so that
+// it never holds what this one doesn't; if its directory fails the move fails, and nothing else.
+func (l *Log) truncation(future func(*Log) error, f func() error) error {
 	if err := l.usable(); err != nil {
 		return err
+	}
+	l.copying.Lock()
+	defer l.copying.Unlock()
+	if to := l.future.Load(); to != nil {
+		if err := future(to); errors.Is(err, ErrNoRoom) {
+			return err
+		} else if err != nil {
+			l.logger.Warn("can't cut a future log", "partition", l.tp.String(), "dir", to.path, "error", err)
+		}
 	}
 	l.highWatermarkMu.Lock()
 	defer l.highWatermarkMu.Unlock()
@@ -90,10 +100,15 @@ func (l *Log) truncateTo(offset int64) error {
 	if offset >= l.logEndOffset.Load() {
 		return l.changeEpochs(dropEpochs)
 	}
-	if err := l.lowerRecoveryPoint(offset); err != nil {
+	i := floorSegment(segs, offset)
+	// The batch that has the offset goes whole: other records come from its first one on.
+	cut, err := segs[i].cutAt(offset)
+	if err != nil {
 		return err
 	}
-	i := floorSegment(segs, offset)
+	if err := l.lowerRecoveryPoint(cut); err != nil {
+		return err
+	}
 	l.setSegments(slices.Clone(segs[:i+1]))
 	gone := slices.Clone(segs[i+1:])
 	slices.Reverse(gone) // Newest first, so that a crash leaves no hole.
@@ -138,6 +153,20 @@ func (l *Log) truncateTo(offset int64) error {
 	l.tail.reset(segs[i], end)
 	l.logger.Info("truncated log", "partition", l.tp.String(), "logEndOffset", end)
 	return nil
+}
+
+// cutAt is where a truncation to offset ends the log: the batch that has the offset goes whole.
+func (s *segment) cutAt(offset int64) (int64, error) {
+	f, err := s.log.Hold()
+	if err != nil {
+		return 0, err
+	}
+	defer s.log.Release()
+	at, found, err := s.locate(f, offset, s.size.Load())
+	if err != nil || !found {
+		return offset, err
+	}
+	return min(offset, at.BaseOffset), nil
 }
 
 func (l *Log) truncateFully(offset int64) error {

@@ -18,7 +18,19 @@ type AppendOptions struct {
 	// batches of a later epoch are left out.
 	LeaderEpoch int32
 	Origin      Origin
+	// Guard is what StartVerification gave before the coordinator was asked about a transactional batch.
+	Guard VerificationGuard
+	// TransactionVersion is the version of the transaction that a marker ends (KIP-890): from 2 on the
+	// marker's epoch is above that of the transaction's records.
+	TransactionVersion int16
 }
+
+// VerificationGuard ties the first batch of a transaction to the coordinator's word that the transaction
+// includes the partition (KIP-890). NoGuard needs no verification, or has none.
+type VerificationGuard uint64
+
+// NoGuard is the guard of whoever wasn't verified.
+const NoGuard VerificationGuard = 0
 
 // AppendInfo tells what an append did.
 type AppendInfo struct {

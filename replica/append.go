@@ -44,17 +44,17 @@ func (p *Partition) produce(pp *ProducePartition, acks int16) {
 	}
 	if acks == acksAll {
 		if pp.Err = p.checkReplicas(); pp.Err != nil {
-			pp.LogStartOffset = p.log.LogStartOffset()
+			pp.LogStartOffset = p.log().LogStartOffset()
 			return
 		}
 	}
-	info, err := p.log.Append(pp.Records, commitlog.AppendOptions{
+	info, err := p.log().Append(pp.Records, commitlog.AppendOptions{
 		LeaderEpoch: p.state.leaderEpoch, Origin: commitlog.OriginClient,
 	})
 	if err != nil {
 		pp.Err = err
 		if tellsLogStart(err) {
-			pp.LogStartOffset = p.log.LogStartOffset()
+			pp.LogStartOffset = p.log().LogStartOffset()
 		}
 		return
 	}
@@ -62,7 +62,7 @@ func (p *Partition) produce(pp *ProducePartition, acks int16) {
 		p.advance(info.SizeBytes)
 	}
 	pp.FirstOffset, pp.LogAppendTimeMs, pp.LogStartOffset = info.FirstOffset, info.LogAppendTimeMs, info.LogStartOffset
-	if acks == acksAll && p.log.HighWatermark() <= info.LastOffset {
+	if acks == acksAll && p.log().HighWatermark() <= info.LastOffset {
 		pp.target, pp.epoch, pp.lastOffset = p, p.state.leaderEpoch, info.LastOffset
 	}
 }
@@ -150,7 +150,7 @@ func (p *Partition) Append(batch []byte, leaderEpoch int32) (first, last int64, 
 	if err := p.checkReplicas(); err != nil {
 		return 0, 0, err
 	}
-	info, err := p.log.Append(batch, commitlog.AppendOptions{LeaderEpoch: leaderEpoch, Origin: commitlog.OriginCoordinator})
+	info, err := p.log().Append(batch, commitlog.AppendOptions{LeaderEpoch: leaderEpoch, Origin: commitlog.OriginCoordinator})
 	if errors.Is(err, commitlog.ErrNoRoom) {
 		// KAFKA_STORAGE_ERROR would tell the coordinator that its log is lost.
 		return 0, 0, kerror.Wrap(kerr.NotEnoughReplicas, errors.New(err.Error()))
@@ -173,7 +173,7 @@ func (p *Partition) OnHighWatermark(offset int64, leaderEpoch int32, f func(erro
 	case p.leading.Load() != leaderEpoch:
 		f(kerr.NotLeaderForPartition)
 		return
-	case p.log.HighWatermark() > offset:
+	case p.log().HighWatermark() > offset:
 		f(nil)
 		return
 	}
@@ -185,13 +185,13 @@ func (p *Partition) OnHighWatermark(offset int64, leaderEpoch int32, f func(erro
 }
 
 // StartOffset is the first offset that can be read.
-func (p *Partition) StartOffset() int64 { return p.log.LogStartOffset() }
+func (p *Partition) StartOffset() int64 { return p.log().LogStartOffset() }
 
 // EndOffset is the offset that the next record gets.
-func (p *Partition) EndOffset() int64 { return p.log.LogEndOffset() }
+func (p *Partition) EndOffset() int64 { return p.log().LogEndOffset() }
 
 // HighWatermark is the exclusive bound of what is committed.
-func (p *Partition) HighWatermark() int64 { return p.log.HighWatermark() }
+func (p *Partition) HighWatermark() int64 { return p.log().HighWatermark() }
 
 // ISR is a copy of the in-sync replicas.
 func (p *Partition) ISR() []int32 {

@@ -29,7 +29,7 @@ func (f *fetcher) handlePartition(topicID [16]byte, r *kmsg.FetchResponseTopicPa
 	case fd.gone:
 	case err == nil:
 		fd.failures = 0
-		fd.lag = max(r.HighWatermark-fd.p.log.LogEndOffset(), 0)
+		fd.lag = max(r.HighWatermark-fd.p.log().LogEndOffset(), 0)
 		if moved {
 			f.markDirty(fd)
 		}
@@ -86,11 +86,11 @@ func (f *fetcher) outOfRange(fd *followed) (moved bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	before := fd.p.log.LogEndOffset()
+	before := fd.p.log().LogEndOffset()
 	if err := fd.p.truncateOutOfRange(fd.f, start, end); err != nil {
 		return false, err
 	}
-	if fd.p.log.LogEndOffset() == before {
+	if fd.p.log().LogEndOffset() == before {
 		return false, kerr.OffsetOutOfRange // It is in range now; try again after a rest.
 	}
 	return true, nil

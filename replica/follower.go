@@ -46,8 +46,8 @@ func (p *Partition) nextAsk(f following) (ask, bool) {
 	if !p.follows(f) {
 		return ask{}, false
 	}
-	return ask{leaderEpoch: f.leaderEpoch, fetchOffset: p.log.LogEndOffset(), logStartOffset: p.log.LogStartOffset(),
-		lastFetchedEpoch: p.log.LatestEpoch()}, true
+	return ask{leaderEpoch: f.leaderEpoch, fetchOffset: p.log().LogEndOffset(), logStartOffset: p.log().LogStartOffset(),
+		lastFetchedEpoch: p.log().LatestEpoch()}, true
 }
 
 // follows tells whether f is still true. Requires: p.mu held.
@@ -62,20 +62,20 @@ func (p *Partition) follows(f following) bool {
 func (p *Partition) appendFetched(f following, a ask, r *kmsg.FetchResponseTopicPartition) (moved bool, err error) {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
-	if !p.follows(f) || p.log.LogEndOffset() != a.fetchOffset {
+	if !p.follows(f) || p.log().LogEndOffset() != a.fetchOffset {
 		return false, errNotFollowing
 	}
 	written := 0
 	if len(r.RecordBatches) > 0 {
-		info, err := p.log.Append(r.RecordBatches, commitlog.AppendOptions{LeaderEpoch: f.leaderEpoch, Origin: commitlog.OriginReplication})
+		info, err := p.log().Append(r.RecordBatches, commitlog.AppendOptions{LeaderEpoch: f.leaderEpoch, Origin: commitlog.OriginReplication})
 		if err != nil {
 			return false, err
 		}
 		written = info.SizeBytes
 	}
 	p.followTo(r.HighWatermark, written)
-	if start := min(r.LogStartOffset, p.log.HighWatermark()); start > p.log.LogStartOffset() {
-		if _, err := p.log.DeleteRecords(start); err != nil {
+	if start := min(r.LogStartOffset, p.log().HighWatermark()); start > p.log().LogStartOffset() {
+		if _, err := p.log().DeleteRecords(start); err != nil {
 			return written > 0, err
 		}
 		return true, nil
@@ -88,12 +88,12 @@ func (p *Partition) appendFetched(f following, a ask, r *kmsg.FetchResponseTopic
 func (p *Partition) followTo(leaderHighWatermark int64, appendedBytes int) {
 	p.positions.Lock()
 	p.uncommittedBytes += int64(appendedBytes)
-	before, stableBefore := p.log.HighWatermark(), p.log.LastStableOffset()
+	before, stableBefore := p.log().HighWatermark(), p.log().LastStableOffset()
 	after := before
-	if to := min(leaderHighWatermark, p.log.LogEndOffset()); to > before {
-		after = p.log.SetHighWatermark(to)
+	if to := min(leaderHighWatermark, p.log().LogEndOffset()); to > before {
+		after = p.log().SetHighWatermark(to)
 	}
-	stable := p.log.LastStableOffset()
+	stable := p.log().LastStableOffset()
 	var committedBytes int64
 	if after > before {
 		committedBytes, p.uncommittedBytes = p.uncommittedBytes, 0
@@ -101,7 +101,7 @@ func (p *Partition) followTo(leaderHighWatermark int64, appendedBytes int) {
 	p.positions.Unlock()
 	if after > before || stable > stableBefore {
 		p.wakeReaders(moved{
-			highWatermark: after, lastStableOffset: stable, logEndOffset: p.log.LogEndOffset(),
+			highWatermark: after, lastStableOffset: stable, logEndOffset: p.log().LogEndOffset(),
 			committedBytes: committedBytes, appendedBytes: int64(appendedBytes), stableJumped: true,
 		})
 		p.wakeResting(false, after > before, stable > stableBefore)
@@ -119,19 +119,19 @@ func (p *Partition) truncateDiverged(f following, leaderEnd EpochEnd) error {
 		return errNotFollowing
 	}
 	to := leaderEnd.EndOffset
-	if own := p.log.EpochEndOffset(leaderEnd.Epoch); own.LeaderEpoch >= 0 {
+	if own := p.log().EpochEndOffset(leaderEnd.Epoch); own.LeaderEpoch >= 0 {
 		if own.LeaderEpoch != leaderEnd.Epoch {
 			to = own.EndOffset
 		} else {
 			to = min(to, own.EndOffset)
 		}
 	}
-	end, epoch := p.log.LogEndOffset(), p.log.LatestEpoch()
+	end, epoch := p.log().LogEndOffset(), p.log().LatestEpoch()
 	to = max(min(to, end), 0)
 	if err := p.truncateTo(f, to); err != nil {
 		return err
 	}
-	if p.log.LogEndOffset() == end && p.log.LatestEpoch() == epoch {
+	if p.log().LogEndOffset() == end && p.log().LatestEpoch() == epoch {
 		return errNoProgress
 	}
 	return nil
@@ -146,13 +146,13 @@ func (p *Partition) truncateOutOfRange(f following, leaderStart, leaderEnd int64
 	if !p.follows(f) {
 		return errNotFollowing
 	}
-	switch end := p.log.LogEndOffset(); {
+	switch end := p.log().LogEndOffset(); {
 	case leaderEnd < end:
 		return p.truncateTo(f, leaderEnd)
 	case leaderStart > end:
 		p.host.logger().Warn("the leader's log begins beyond this replica's end; starting anew", "topic", p.topic, "partition", p.index,
 			"leader", f.leader, "leader_epoch", f.leaderEpoch, "log_end_offset", end, "leader_log_start_offset", leaderStart)
-		err := p.log.TruncateFullyAndStartAt(leaderStart)
+		err := p.log().TruncateFullyAndStartAt(leaderStart)
 		p.truncated()
 		return err
 	}
@@ -162,14 +162,14 @@ func (p *Partition) truncateOutOfRange(f following, leaderStart, leaderEnd int64
 // truncateTo cuts the log. Below the high watermark that is an alarm: records that were committed go.
 // Requires: p.mu held.
 func (p *Partition) truncateTo(f following, to int64) error {
-	log, below := p.host.logger().Info, p.log.HighWatermark()
+	log, below := p.host.logger().Info, p.log().HighWatermark()
 	if to < below {
 		log = p.host.logger().Error
 		p.host.committedLost()
 	}
 	log("truncating to the leader's log", "topic", p.topic, "partition", p.index, "leader", f.leader, "leader_epoch", f.leaderEpoch,
-		"offset", to, "log_end_offset", p.log.LogEndOffset(), "high_watermark", below, "below_high_watermark", to < below)
-	err := p.log.TruncateTo(to)
+		"offset", to, "log_end_offset", p.log().LogEndOffset(), "high_watermark", below, "below_high_watermark", to < below)
+	err := p.log().TruncateTo(to)
 	p.truncated()
 	return err
 }

@@ -59,12 +59,12 @@ func (p *Partition) newView(old *state, leading int32) *isr.State {
 // leads.
 func (p *Partition) committable() int64 {
 	if len(p.state.isr) < p.neededReplicas() {
-		return p.log.HighWatermark()
+		return p.log().HighWatermark()
 	}
 	if p.view == nil {
-		return p.log.LogEndOffset()
+		return p.log().LogEndOffset()
 	}
-	return p.view.Committable(p.log.LogEndOffset(), p.host.now(), p.host.lagTimeMax(), p.isEligible)
+	return p.view.Committable(p.log().LogEndOffset(), p.host.now(), p.host.lagTimeMax(), p.isEligible)
 }
 
 // eligible tells whether a broker may be in the ISR (KIP-841, KIP-903). A fetch that told no broker epoch
@@ -114,7 +114,7 @@ func (p *Partition) followerFetched(id int32, n isr.Fetch) error {
 		before = f.LogEndOffset
 	}
 	known := p.view.Fetched(id, n)
-	change := p.view.Expand(id, p.log.HighWatermark(), p.isEligible)
+	change := p.view.Expand(id, p.log().HighWatermark(), p.isEligible)
 	p.positions.Unlock()
 	if !known {
 		return kerr.NotLeaderForPartition
@@ -138,7 +138,7 @@ func (p *Partition) checkLag() {
 		return
 	}
 	p.positions.Lock()
-	change := p.view.Shrink(p.log.LogEndOffset(), p.host.now(), p.host.lagTimeMax())
+	change := p.view.Shrink(p.log().LogEndOffset(), p.host.now(), p.host.lagTimeMax())
 	p.positions.Unlock()
 	if change != nil {
 		p.host.isrChanged(p)

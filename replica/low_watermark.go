@@ -59,17 +59,17 @@ func (p *Partition) delete(dp *DeletePartition) error {
 	if err := p.checkLeader(NoLeaderEpoch); err != nil {
 		return err
 	}
-	if !p.log.Config().Delete {
+	if !p.log().Config().Delete {
 		return kerror.New(kerr.PolicyViolation, "Records of partition %s-%d can not be deleted due to the configured policy", p.topic, p.index)
 	}
 	offset := dp.Offset
 	if offset == HighWatermarkOffset {
-		offset = p.log.HighWatermark()
+		offset = p.log().HighWatermark()
 	}
 	if offset < 0 {
 		return kerr.OffsetOutOfRange
 	}
-	if _, err := p.log.DeleteRecords(offset); err != nil {
+	if _, err := p.log().DeleteRecords(offset); err != nil {
 		return err
 	}
 	dp.LowWatermark = p.lowWatermark()
@@ -81,7 +81,7 @@ func (p *Partition) delete(dp *DeletePartition) error {
 
 // lowWatermark is below what no live replica has records. Requires: p.mu held, this broker leads.
 func (p *Partition) lowWatermark() int64 {
-	start := p.log.LogStartOffset()
+	start := p.log().LogStartOffset()
 	if p.view == nil {
 		return start
 	}

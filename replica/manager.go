@@ -1,6 +1,7 @@
 package replica
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -36,6 +37,12 @@ type Config struct {
 	Peers Peers
 	// ISRChanges reaches the controller; without it in-sync replicas never change.
 	ISRChanges ISRChanges
+	// MoveThreads is how many partitions are moved between directories at a time
+	// (num.replica.alter.log.dirs.threads); one a directory if zero.
+	MoveThreads int
+	// AssignDirs tells the controller which directories hold partitions of this broker, and returns once the
+	// metadata says so (AssignReplicasToDirs, KIP-858). Nil if nobody wants to know.
+	AssignDirs func(ctx context.Context, assignments []DirAssignment) error
 }
 
 // Settings is what a topic's configuration says to its replicas.
@@ -54,6 +61,9 @@ type Manager struct {
 
 	mu         sync.RWMutex
 	partitions map[topicPartition]*Partition // guarded by mu
+
+	moves   mover
+	assigns assigner
 
 	// image is the newest image that was applied; it tells unknown partitions from those of others.
 	image atomic.Pointer[image.Image]
@@ -90,6 +100,8 @@ func NewManager(cfg Config) *Manager {
 	if m.cfg.Replication == (Replication{}) {
 		m.cfg.Replication = DefaultReplication()
 	}
+	m.moves.init(m)
+	m.assigns.init(m)
 	m.image.Store(image.Empty())
 	m.brokerEpoch.Store(noBrokerEpoch)
 	m.changes, m.fetchers = newISRChanges(m), newFetchers(m)
@@ -174,7 +186,8 @@ func (m *Manager) Led(topic string, index int32) (*Partition, int32, error) {
 // delta says. It is called from one goroutine, in the order of the images. old may be nil.
 func (m *Manager) ApplyImage(_, newImage *image.Image, delta *image.Delta) {
 	m.image.Store(newImage)
-	if !m.present {
+	first := !m.present
+	if first {
 		epoch, ok := m.registeredIn(newImage)
 		if !ok {
 			return
@@ -201,7 +214,7 @@ func (m *Manager) ApplyImage(_, newImage *image.Image, delta *image.Delta) {
 	m.deleteLogs(dropped)
 	for _, c := range delta.Topics {
 		if c.New != nil {
-			m.applyTopic(newImage, c)
+			m.applyTopic(newImage, c, first)
 		}
 	}
 	m.reconfigure(newImage, delta)
@@ -219,10 +232,11 @@ func (m *Manager) registeredIn(img *image.Image) (epoch int64, ok bool) {
 	return b.Epoch, true
 }
 
-// applyTopic applies the partitions of a topic that changed.
-func (m *Manager) applyTopic(img *image.Image, c image.TopicChange) {
+// applyTopic applies the partitions of a topic that changed. first says that the image is the first one, and so
+// tells of no new partitions.
+func (m *Manager) applyTopic(img *image.Image, c image.TopicChange, first bool) {
 	var changed []*Partition
-	var missing []int32
+	var missing []commitlog.NewLog
 	for index, s := range c.New.Partitions() {
 		if c.Old != nil && c.Old.ID == c.New.ID && c.Old.Partition(index) == s {
 			continue
@@ -233,11 +247,15 @@ func (m *Manager) applyTopic(img *image.Image, c image.TopicChange) {
 		if p := m.held(c.New, index); p != nil {
 			changed = append(changed, p)
 		} else {
-			missing = append(missing, index)
+			isNew := !first && (c.Old == nil || c.Old.ID != c.New.ID || c.Old.Partition(index) == nil)
+			missing = append(missing, commitlog.NewLog{
+				Topic: c.New.Name, Partition: index, TopicID: c.New.ID,
+				At: commitlog.Placement{Directory: s.Directory(m.cfg.NodeID), Existing: !isNew},
+			})
 		}
 	}
 	if len(missing) > 0 {
-		changed = append(changed, m.open(c.New, missing, m.cfg.Settings(img, c.New.Name))...)
+		changed = append(changed, m.open(missing, m.cfg.Settings(img, c.New.Name))...)
 	}
 	for _, p := range changed {
 		s := c.New.Partition(p.index)
@@ -250,6 +268,7 @@ func (m *Manager) applyTopic(img *image.Image, c image.TopicChange) {
 			m.partitions[topicPartition{c.New.Name, p.index}] = p
 			m.mu.Unlock()
 			m.follow(p)
+			m.checkDirectory(p, s)
 		}
 	}
 }
@@ -301,37 +320,37 @@ func (m *Manager) held(t *image.Topic, index int32) *Partition {
 
 // open makes partitions of a topic with their logs. Trouble with a log is kept in the partition, which then
 // answers KAFKA_STORAGE_ERROR.
-func (m *Manager) open(t *image.Topic, indexes []int32, settings Settings) []*Partition {
-	out := make([]*Partition, len(indexes))
-	for i, c := range m.openLogs(t, indexes, settings.Log) {
-		p := newPartition(m, m.cfg.NodeID, t.Name, t.ID, indexes[i])
+func (m *Manager) open(missing []commitlog.NewLog, settings Settings) []*Partition {
+	out := make([]*Partition, len(missing))
+	for i, c := range m.openLogs(missing, settings.Log) {
+		n := &missing[i]
+		p := newPartition(m, m.cfg.NodeID, n.Topic, n.TopicID, n.Partition)
 		p.configure(settings)
 		out[i] = p
 		if c.Err != nil {
-			m.cfg.Logger.Error("can't open log", "topic", t.Name, "partition", p.index, "error", c.Err)
+			m.cfg.Logger.Error("can't open log", "topic", p.topic, "partition", p.index, "error", c.Err)
 			p.failure = storageError(c.Err)
 			m.mu.Lock()
-			m.partitions[topicPartition{t.Name, p.index}] = p
+			m.partitions[topicPartition{p.topic, p.index}] = p
 			m.mu.Unlock()
 			continue
 		}
-		p.log = c.Log
-		p.log.OnStartMoved(p.startMoved)
+		p.use(c.Log)
 	}
 	return out
 }
 
-// openLogs opens or makes the logs of a topic's partitions.
-func (m *Manager) openLogs(t *image.Topic, indexes []int32, cfg commitlog.Config) []commitlog.Created {
+// openLogs opens or makes logs.
+func (m *Manager) openLogs(logs []commitlog.NewLog, cfg commitlog.Config) []commitlog.Created {
 	var former []*commitlog.Log
-	logs := make([]commitlog.NewLog, len(indexes))
-	for i, index := range indexes {
-		if l, ok := m.cfg.Logs.Get(t.Name, index); ok && l.TopicID() != t.ID && l.TopicID() != (image.ID{}) {
+	for i := range logs {
+		n := &logs[i]
+		n.Config = cfg
+		if l, ok := m.cfg.Logs.Get(n.Topic, n.Partition); ok && l.TopicID() != n.TopicID && l.TopicID() != (image.ID{}) {
 			// The topic was deleted, and made again, while this broker was away. A log without an id may be
 			// older than ids are; it is taken over.
 			former = append(former, l)
 		}
-		logs[i] = commitlog.NewLog{Topic: t.Name, Partition: index, TopicID: t.ID, Config: cfg}
 	}
 	m.deleteLogs(former) // What fails to go is met again as a log of another topic.
 	return m.cfg.Logs.CreateAll(logs)
@@ -358,11 +377,12 @@ func (m *Manager) drop(t *image.Topic, index int32, logs []*commitlog.Log) []*co
 	delete(m.partitions, key)
 	m.mu.Unlock()
 	m.fetchers.unfollow(p)
-	p.retire()
-	if p.log == nil {
+	p.retire() // A move is over or can't end any more.
+	l := p.log()
+	if l == nil {
 		return logs
 	}
-	return append(logs, p.log)
+	return append(logs, l)
 }
 
 func (m *Manager) deleteLogs(logs []*commitlog.Log) {
@@ -422,11 +442,21 @@ func (m *Manager) SetAsideStrays() {
 	}
 }
 
-// Close ends fetching, wakes everyone who waits and drops all partitions; the logs stay as they are.
+// Start lets work begin that changes things by itself: moves between directories that an earlier run began, and
+// telling the controller where partitions lie. It is due once this broker is registered.
+func (m *Manager) Start() {
+	m.assigns.start()
+	m.moves.start()
+}
+
+// Close ends fetching and leaves moves where they are, wakes everyone who waits and drops all partitions; the logs
+// stay as they are.
 func (m *Manager) Close() {
 	m.fetchers.close()
 	m.lag.close()
 	m.changes.close()
+	m.moves.stop()
+	m.assigns.stop()
 	m.mu.Lock()
 	partitions := m.partitions
 	m.partitions = make(map[topicPartition]*Partition)

@@ -38,7 +38,7 @@ func (m *Manager) ListOffset(topic string, partition int32, q OffsetQuery) (Offs
 	// A new leader's high watermark may lie below what was committed before: until it reaches the start
 	// of the epoch, nothing is said of what may be beyond it (KIP-207).
 	var beyond error
-	if q.ReplicaID == ConsumerReplicaID && p.state.epochStart > p.log.HighWatermark() {
+	if q.ReplicaID == ConsumerReplicaID && p.state.epochStart > p.log().HighWatermark() {
 		beyond = kerr.OffsetNotAvailable
 	}
 	switch q.Timestamp {
@@ -48,7 +48,7 @@ func (m *Manager) ListOffset(topic string, partition int32, q OffsetQuery) (Offs
 		}
 		return OffsetAnswer{Offset: last, TimestampMs: -1, LeaderEpoch: p.state.leaderEpoch}, nil
 	case EarliestTimestamp, EarliestLocalTimestamp:
-		start := p.log.LogStartOffset()
+		start := p.log().LogStartOffset()
 		return OffsetAnswer{Offset: start, TimestampMs: -1, LeaderEpoch: p.epochAt(start)}, nil
 	case LatestTieredTimestamp, EarliestPendingUploadTimestamp:
 		return noOffset, nil // Nothing is tiered.
@@ -56,9 +56,9 @@ func (m *Manager) ListOffset(topic string, partition int32, q OffsetQuery) (Offs
 	var found commitlog.TimestampOffset
 	var ok bool
 	if q.Timestamp == MaxTimestamp {
-		found, ok, err = p.log.MaxTimestamp()
+		found, ok, err = p.log().MaxTimestamp()
 	} else {
-		found, ok, err = p.log.OffsetForTimestamp(q.Timestamp)
+		found, ok, err = p.log().OffsetForTimestamp(q.Timestamp)
 	}
 	if err != nil {
 		return noOffset, err
@@ -72,7 +72,7 @@ func (m *Manager) ListOffset(topic string, partition int32, q OffsetQuery) (Offs
 // epochAt is the leader epoch of the first record at or after an offset, that of the partition at
 // the log end.
 func (p *Partition) epochAt(offset int64) int32 {
-	if e := p.log.EpochForOffset(offset); e >= 0 {
+	if e := p.log().EpochForOffset(offset); e >= 0 {
 		return e
 	}
 	return NoLeaderEpoch
@@ -91,7 +91,7 @@ func (m *Manager) EpochEndOffset(topic string, partition, currentLeaderEpoch, le
 	if err := p.checkLeader(currentLeaderEpoch); err != nil {
 		return unknown, err
 	}
-	end := p.log.EpochEndOffset(leaderEpoch)
+	end := p.log().EpochEndOffset(leaderEpoch)
 	return EpochEnd{Epoch: end.LeaderEpoch, EndOffset: end.EndOffset}, nil
 }
 
@@ -101,10 +101,13 @@ func (m *Manager) ActiveProducers(topic string, partition int32) ([]ProducerStat
 	if err != nil {
 		return nil, err
 	}
+	if err := p.log().Offline(); err != nil {
+		return nil, err
+	}
 	if p.leading.Load() == notLeading {
 		return nil, kerr.NotLeaderForPartition
 	}
-	active := p.log.ActiveProducers()
+	active := p.log().ActiveProducers()
 	states := make([]ProducerState, len(active))
 	for i, a := range active {
 		states[i] = ProducerState(a)
@@ -117,11 +120,23 @@ func (m *Manager) LogDirs() []LogDir {
 	infos := m.cfg.Logs.Dirs()
 	dirs := make([]LogDir, len(infos))
 	for i, info := range infos {
-		d := LogDir{Path: info.Path, Err: info.Err, TotalBytes: info.TotalBytes, UsableBytes: info.UsableBytes}
+		d := LogDir{Path: info.Path, TotalBytes: info.TotalBytes, UsableBytes: info.UsableBytes}
+		if info.Err != nil {
+			d.Err = storageError(info.Err)
+		}
 		for _, l := range info.Logs {
 			d.Replicas = append(d.Replicas, LogDirReplica{
 				Topic: l.Topic(), Partition: l.Partition(), SizeBytes: l.SizeBytes(),
 				OffsetLag: max(l.HighWatermark()-l.LogEndOffset(), 0),
+			})
+		}
+		for _, f := range info.Futures {
+			lag := int64(UnknownOffset)
+			if l, ok := m.cfg.Logs.Get(f.Topic(), f.Partition()); ok {
+				lag = l.LogEndOffset() - f.LogEndOffset()
+			}
+			d.Replicas = append(d.Replicas, LogDirReplica{
+				Topic: f.Topic(), Partition: f.Partition(), SizeBytes: f.SizeBytes(), OffsetLag: lag, IsFuture: true,
 			})
 		}
 		slices.SortFunc(d.Replicas, func(a, b LogDirReplica) int {

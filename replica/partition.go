@@ -27,8 +27,9 @@ type Partition struct {
 	// isEligible is eligible, kept so that it isn't allocated with each move of the high watermark.
 	isEligible isr.Eligible
 
-	// log is nil, and failure set, if the log can't be used. Fixed at creation.
-	log     *commitlog.Log
+	// current is nil, and failure set, if the log can't be used. failure is fixed at creation; current is another
+	// log once the partition was moved between directories, which takes mu.
+	current atomic.Pointer[commitlog.Log]
 	failure error
 
 	// minInsyncReplicas is the topic's min.insync.replicas.
@@ -87,6 +88,16 @@ func (p *Partition) Topic() string     { return p.topic }
 func (p *Partition) Index() int32      { return p.index }
 func (p *Partition) TopicID() image.ID { return p.topicID }
 
+// log is the partition's log. It is the same one for as long as mu is held; without mu it may have been moved
+// away, and then its positions are those that it was moved at, and anything else fails.
+func (p *Partition) log() *commitlog.Log { return p.current.Load() }
+
+// use makes a log the partition's. Requires: p.mu held, or p not shared.
+func (p *Partition) use(l *commitlog.Log) {
+	l.OnStartMoved(p.startMoved)
+	p.current.Store(l)
+}
+
 // apply takes what the metadata says now. Older news than what is known is ignored.
 func (p *Partition) apply(s *image.Partition) error {
 	p.mu.Lock()
@@ -103,8 +114,8 @@ func (p *Partition) apply(s *image.Partition) error {
 		leading = s.LeaderEpoch
 		if old.leader != p.nodeID || old.leaderEpoch != s.LeaderEpoch {
 			// The epoch starts at the log end, before its first append (KIP-101).
-			p.state.epochStart = p.log.LogEndOffset()
-			err = p.log.AssignEpoch(s.LeaderEpoch, p.state.epochStart)
+			p.state.epochStart = p.log().LogEndOffset()
+			err = p.log().AssignEpoch(s.LeaderEpoch, p.state.epochStart)
 		}
 		if err != nil {
 			leading = notLeading
@@ -123,7 +134,7 @@ func (p *Partition) apply(s *image.Partition) error {
 
 // reconfigure takes changed settings; a smaller min.insync.replicas may commit what waited.
 func (p *Partition) reconfigure(s Settings) {
-	p.log.UpdateConfig(s.Log)
+	p.log().UpdateConfig(s.Log)
 	p.mu.RLock()
 	defer p.mu.RUnlock()
 	p.configure(s)
@@ -167,6 +178,9 @@ func (p *Partition) checkLeader(currentLeaderEpoch int32) error {
 func (p *Partition) checkEpoch(currentLeaderEpoch int32) error {
 	if p.failure != nil {
 		return p.failure
+	}
+	if err := p.log().Offline(); err != nil {
+		return err
 	}
 	if currentLeaderEpoch != NoLeaderEpoch {
 		if currentLeaderEpoch < p.state.leaderEpoch {
@@ -214,22 +228,22 @@ func (p *Partition) neededReplicas() int {
 func (p *Partition) advance(appendedBytes int) {
 	p.positions.Lock()
 	p.uncommittedBytes += int64(appendedBytes)
-	before := p.log.HighWatermark()
-	stableBefore := p.log.LastStableOffset()
+	before := p.log().HighWatermark()
+	stableBefore := p.log().LastStableOffset()
 	after := before
 	if to := p.committable(); to > before {
-		after = p.log.SetHighWatermark(to)
+		after = p.log().SetHighWatermark(to)
 	}
-	stable := p.log.LastStableOffset()
+	stable := p.log().LastStableOffset()
 	var committedBytes int64
-	if after > before || after == p.log.LogEndOffset() {
+	if after > before || after == p.log().LogEndOffset() {
 		// The second case: a concurrent append moved the high watermark past ours too.
 		committedBytes, p.uncommittedBytes = p.uncommittedBytes, 0
 	}
 	p.positions.Unlock()
 	if after > before || stable > stableBefore || appendedBytes > 0 {
 		p.wakeReaders(moved{
-			highWatermark: after, lastStableOffset: stable, logEndOffset: p.log.LogEndOffset(),
+			highWatermark: after, lastStableOffset: stable, logEndOffset: p.log().LogEndOffset(),
 			committedBytes: committedBytes, appendedBytes: int64(appendedBytes),
 			// A transaction that ended frees bytes that nobody counted.
 			stableJumped: stable != after || stableBefore != before,

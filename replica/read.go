@@ -103,12 +103,12 @@ func (p *Partition) read(plan *FetchPlan, fp *FetchPartition, maxBytes int, minO
 	fp.source, fp.changes = p, p.changes.Load()
 	// The bound is read before the log is, so that what comes in between wakes the waiter.
 	fp.seen = p.upperBound(bound)
-	fp.HighWatermark, fp.LastStableOffset, fp.LogStartOffset = p.log.HighWatermark(), p.log.LastStableOffset(), p.log.LogStartOffset()
+	fp.HighWatermark, fp.LastStableOffset, fp.LogStartOffset = p.log().HighWatermark(), p.log().LastStableOffset(), p.log().LogStartOffset()
 	if fp.PreferredReadReplica = p.preferredReplica(plan, fp.FetchOffset); fp.PreferredReadReplica >= 0 {
 		return nil
 	}
 	if fp.LastFetchedEpoch >= 0 {
-		end := p.log.EpochEndOffset(fp.LastFetchedEpoch)
+		end := p.log().EpochEndOffset(fp.LastFetchedEpoch)
 		if end.LeaderEpoch < 0 || end.EndOffset < 0 {
 			return kerr.OffsetOutOfRange
 		}
@@ -125,7 +125,7 @@ func (p *Partition) read(plan *FetchPlan, fp *FetchPartition, maxBytes int, minO
 	if p.withheld(plan) {
 		upper = min(upper, fp.FetchOffset)
 	}
-	info, err := p.log.Read(commitlog.ReadOptions{
+	info, err := p.log().Read(commitlog.ReadOptions{
 		Offset: fp.FetchOffset, MaxBytes: maxBytes, MinOneBatch: minOneBatch,
 		UpperBound: upper, Aborted: bound == boundLastStableOffset,
 	})
@@ -143,7 +143,7 @@ func (p *Partition) read(plan *FetchPlan, fp *FetchPartition, maxBytes int, minO
 			LeaderEnd: fp.seen, BrokerEpoch: plan.ReplicaEpoch, At: p.host.now()}); err != nil {
 			return err
 		}
-		fp.HighWatermark, fp.LastStableOffset = p.log.HighWatermark(), p.log.LastStableOffset()
+		fp.HighWatermark, fp.LastStableOffset = p.log().HighWatermark(), p.log().LastStableOffset()
 	}
 	if bound == boundLastStableOffset {
 		fp.Aborted = make([]AbortedTransaction, len(info.Aborted))
@@ -194,7 +194,9 @@ func (p *Partition) Read(offset int64, maxBytes int) ([]byte, error) {
 	if p.failure != nil {
 		return nil, p.failure
 	}
-	info, err := p.log.Read(commitlog.ReadOptions{Offset: offset, MaxBytes: maxBytes, MinOneBatch: true, UpperBound: p.log.LogEndOffset()})
+	p.mu.RLock() // The log isn't moved away meanwhile.
+	defer p.mu.RUnlock()
+	info, err := p.log().Read(commitlog.ReadOptions{Offset: offset, MaxBytes: maxBytes, MinOneBatch: true, UpperBound: p.log().LogEndOffset()})
 	if err != nil || info.Records == nil {
 		return nil, err
 	}

@@ -175,8 +175,8 @@ func (m *Manager) Settle(r *Rest, e *Resting, plan *FetchPlan, fp *FetchPartitio
 	p.resting.mu.Lock()
 	p.resting.push(e)
 	// Positions are published before the list is walked, so nothing falls between.
-	news := p.upperBound(e.bound) != fp.seen || p.log.HighWatermark() != fp.HighWatermark ||
-		p.log.LastStableOffset() != fp.LastStableOffset || p.log.LogStartOffset() != fp.LogStartOffset
+	news := p.upperBound(e.bound) != fp.seen || p.log().HighWatermark() != fp.HighWatermark ||
+		p.log().LastStableOffset() != fp.LastStableOffset || p.log().LogStartOffset() != fp.LogStartOffset
 	if news {
 		p.resting.remove(e)
 	}

@@ -17,11 +17,11 @@ type moved struct {
 func (p *Partition) upperBound(b bound) int64 {
 	switch b {
 	case boundLastStableOffset:
-		return p.log.LastStableOffset()
+		return p.log().LastStableOffset()
 	case boundLogEnd:
-		return p.log.LogEndOffset()
+		return p.log().LogEndOffset()
 	}
-	return p.log.HighWatermark()
+	return p.log().HighWatermark()
 }
 
 // awaitData enters a fetch's place among the readers. What has moved since the read satisfies it at
@@ -64,7 +64,7 @@ func (p *Partition) awaitCommit(e *waitEntry) {
 	switch {
 	case p.leading.Load() != e.epoch:
 		p.answer(e, kerr.NotLeaderForPartition)
-	case p.log.HighWatermark() > e.offset:
+	case p.log().HighWatermark() > e.offset:
 		p.answer(e, nil)
 	default:
 		p.commits.insert(e)

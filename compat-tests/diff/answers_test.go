@@ -153,8 +153,8 @@ func TestEveryVersionIsPlayed(t *testing.T) {
 			}
 		}
 	}
-	if apis != 36 {
-		t.Errorf("%d APIs are compared, want 36", apis)
+	if apis != 38 {
+		t.Errorf("%d APIs are compared, want 38", apis)
 	}
 }
 

@@ -25,10 +25,6 @@ func Deliberates() []Deliberate {
 	}
 	return append(list,
 		Deliberate{
-			Case: "describe_configs/*", Path: "*", Field: "Documentation",
-			Reason: "Configuration keys are described without Kafka's explanatory texts.",
-		},
-		Deliberate{
 			Case: "fetch/zstd-for-old-versions-P21", Title: "Fetch v4: zstd*", Path: "*", Field: "*", Reason: zstdReason,
 		},
 		Deliberate{
@@ -90,8 +86,6 @@ func notServed() map[string]string {
 		"40": "ExpireDelegationToken",
 		"41": "DescribeDelegationToken",
 		// Cluster administration.
-		"34": "AlterReplicaLogDirs",
-		"45": "AlterPartitionReassignments",
 		"49": "AlterClientQuotas",
 		"51": "AlterUserScramCredentials",
 		"57": "UpdateFeatures",

@@ -22,6 +22,8 @@ func unordered() map[string][]string {
 		"AlterConfigsResponse.Resources":              {"ResourceType", "ResourceName"},
 		"IncrementalAlterConfigsResponse.Resources":   {"ResourceType", "ResourceName"},
 		"ListConfigResourcesResponse.ConfigResources": {"Type", "Name"},
+		"AlterReplicaLogDirsResponse.Topics":          {"Topic"},
+		"AlterReplicaLogDirsResponseTopic.Partitions": {"Partition"},
 		"DescribeLogDirsResponseDir.Topics":           {"Topic"},
 		"DescribeLogDirsResponseDirTopic.Partitions":  {"Partition"},
 		"ListOffsetsResponseTopic.Partitions":         {"Partition"},

@@ -39,6 +39,7 @@ normalise() {
 		-e 's#[0-9]{4}-[0-9]{2}-[0-9]{2}([T ])[0-9:]{8}([.,:][0-9]+)?(Z|\+[0-9:]+)?#TIME#g; s#\b1[0-9]{12}\b#TIME#g' \
 		-e 's#(directoryId": )"[^"]*"#\1"ID"#g; s#^([0-9]+[[:space:]]+)[A-Za-z0-9_-]{22}[[:space:]]#\1ID #' \
 		-e 's#"(logDir|log_dirs)":(\[?)"/[^"]*"#"\1":\2"DIR"#g; s#/[^ :"]*/(P-[a-z]+-[0-9]+/)#DIR/\1#g' \
+		-e 's#(log dir|log directory) (to )?/[^ ]+#\1 \2DIR#g' \
 		-e 's#(crc|producerId|position|size|"size"):( ?)[0-9]+#\1:\2N#g; s#rack: [^ ]+#rack: RACK#; s#(TimeoutException): .*#\1#' \
 		-e "${NUMBERS:+s#[0-9]+([.,][0-9]+)*#N#g}" -e "${NAMES:+s#^( *[a-z.]+)=.*(sensitive=[a-z]+).*#\\1 \\2#}" -e 's#[[:space:]]+# #g; s# $##' |
 		{ if [ -n "${KEEP:-}" ]; then grep -E "$KEEP" || true; else cat; fi; } | { if [ -n "${SORT:-}" ]; then LC_ALL=C sort; else cat; fi; }

@@ -1,11 +1,16 @@
 #!/usr/bin/env bash
-# run.sh BOOTSTRAP [AREA...]: plays the stock tools of Kafka 4.4.0 and compares exit codes and output with golden/, recorded from Kafka itself
-# (RECORD=1 ./run.sh KAFKA records again). The areas are the files of cases/.
+# run.sh BOOTSTRAP|cluster [AREA...]: plays the stock tools of Kafka 4.4.0 and compares exit codes and output with golden/, recorded from Kafka itself
+# (RECORD=1 ./run.sh KAFKA records again). The areas are the files of cases/. With "cluster" it starts three nodes and plays cases/nodes.sh
+# (KAFKA=1 RECORD=1 ./run.sh cluster records that).
 . "$(dirname "${BASH_SOURCE[0]}")/../lib.sh"
 . "$HERE/kafka.sh"
 . "$HERE/case.sh"
 kafka_jars
 shift
+if [ "$BOOTSTRAP" = cluster ]; then
+	. "$HERE/nodes.sh"
+	exit
+fi
 areas=("$@")
 [ $# -gt 0 ] || areas=(topics records groups configs cluster load)
 P=t$(date +%s)$$

@@ -89,6 +89,8 @@ func Decide(env *Env, req kmsg.Request) (Decision, error) {
 		return allocateProducerIDs(env, r), nil
 	case *kmsg.BrokerRegistrationRequest:
 		return registerBroker(env, r), nil
+	case *kmsg.AssignReplicasToDirsRequest:
+		return assignReplicasToDirs(env, r), nil
 	case *kmsg.BrokerHeartbeatRequest:
 		return heartbeat(env, r), nil
 	case *kmsg.AlterPartitionRequest:

@@ -152,11 +152,6 @@ func electAll(env *Env, change func(*topicRules, image.PartitionRef) *partitionC
 	return records
 }
 
-func brokerIsActive(m *image.Image, id int32) bool {
-	b := m.Broker(id)
-	return b != nil && isActive(b)
-}
-
 func electionTopic(name string) kmsg.ElectLeadersResponseTopic {
 	t := kmsg.NewElectLeadersResponseTopic()
 	t.Topic = name

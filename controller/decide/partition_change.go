@@ -33,8 +33,10 @@ type partitionChange struct {
 
 	// Targets; they start as the partition is. Lists are never changed in place.
 	isr, replicas, adding, removing []int32
-	recovery                        int8
-	election                        election
+	// directories are those of the old replicas.
+	directories []image.ID
+	recovery    int8
+	election    election
 	// remove and unclean are brokers that can't lead, whatever the image says of them: one that leaves,
 	// and one that may have lost its tail. The latter can't be eligible either.
 	remove, unclean int32
@@ -54,7 +56,7 @@ func newPartitionChange(rules *topicRules, ref image.PartitionRef) *partitionCha
 	p := ref.Partition
 	return &partitionChange{
 		m: rules.m, topic: ref.Topic.ID, index: ref.Index, old: p,
-		isr: p.ISR, replicas: p.Replicas, adding: p.Adding, removing: p.Removing, recovery: p.LeaderRecovery, elr: p.ELR,
+		isr: p.ISR, replicas: p.Replicas, adding: p.Adding, removing: p.Removing, directories: p.Directories, recovery: p.LeaderRecovery, elr: p.ELR,
 		remove: noBroker, unclean: noBroker, add: noBroker,
 		minISR: rules.of(ref.Topic).minISR, hasELR: rules.hasELR,
 	}
@@ -180,7 +182,7 @@ func (c *partitionChange) isAcceptable(id int32) bool {
 		return false
 	}
 	if i := slices.Index(c.old.Replicas, id); i >= 0 {
-		return b.HasOnlineDir(c.old.Directories[i])
+		return b.HasOnlineDir(c.directories[i])
 	}
 	return true
 }
@@ -225,7 +227,7 @@ func (c *partitionChange) assign(r *metadata.PartitionChangeRecord) {
 		r.Directories = make([]image.ID, len(c.replicas))
 		for i, id := range c.replicas {
 			if k := slices.Index(c.old.Replicas, id); k >= 0 {
-				r.Directories[i] = c.old.Directories[k]
+				r.Directories[i] = c.directories[k]
 			} else {
 				r.Directories[i] = defaultDir(c.m, id)
 			}
@@ -233,6 +235,8 @@ func (c *partitionChange) assign(r *metadata.PartitionChangeRecord) {
 		if slices.Equal(r.Directories, c.old.Directories) {
 			r.Directories = nil
 		}
+	} else if !slices.Equal(c.directories, c.old.Directories) {
+		r.Directories = c.directories
 	}
 	if !slices.Equal(c.removing, c.old.Removing) {
 		r.RemovingReplicas = listOf(c.removing)

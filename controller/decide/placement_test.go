@@ -41,7 +41,7 @@ func TestPlacementGoals(t *testing.T) {
 		leaders := map[int32]int{}
 		for range 3 * active {
 			replicas := p.place(factor)
-			if !brokerIsActive(m, replicas[0]) {
+			if !isActive(m.Broker(replicas[0])) {
 				t.Fatalf("%v is led by a fenced broker", replicas)
 			}
 			leaders[replicas[0]]++

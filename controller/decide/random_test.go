@@ -82,7 +82,7 @@ func checkLeaders(m *image.Image) error {
 			return fmt.Errorf("topic %s has no partitions", t.Name)
 		}
 		for i, p := range t.Partitions() {
-			if p.Leader != image.NoLeader && !brokerIsActive(m, p.Leader) {
+			if p.Leader != image.NoLeader && (!isActive(m.Broker(p.Leader)) || !m.ReplicaOnline(p, p.Leader)) {
 				return fmt.Errorf("%s-%d is led by broker %d, which isn't active", t.Name, i, p.Leader)
 			}
 		}

@@ -20,6 +20,9 @@ func alterPartitionReassignments(env *Env, req *kmsg.AlterPartitionAssignmentsRe
 	resp := req.ResponseKind().(*kmsg.AlterPartitionAssignmentsResponse)
 	mayResize := req.Version < 1 || req.AllowReplicationFactorChange
 	resp.AllowReplicationFactorChange = mayResize
+	if len(req.Topics) == 0 {
+		resp.ErrorMessage = new(string) // As Kafka, which has null here otherwise.
+	}
 	w := newWork(env)
 	rules := newTopicRules(env, env.Image)
 	for _, rt := range req.Topics {

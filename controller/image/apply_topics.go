@@ -186,8 +186,8 @@ func nonEmpty(list []int32) []int32 {
 	return list
 }
 
-// directories gives every replica a directory id; those that aren't known are the zero id, which
-// Kafka calls UNASSIGNED.
+// directories gives every replica a directory id; those that aren't known are the zero id,
+// MigratingDir.
 func directories(list []ID, replicas int) []ID {
 	if len(list) >= replicas {
 		return list[:replicas]

@@ -53,13 +53,6 @@ func (b *Broker) Listener(name string) (Endpoint, bool) {
 	return Endpoint{}, false
 }
 
-// Directory ids that stand for no directory (KIP-858).
-var (
-	UnassignedDir = ID{}
-	LostDir       = ID{15: 1}
-	MigratingDir  = ID{15: 2}
-)
-
 // HasOnlineDir tells whether a replica in a directory can be used: the broker has the directory, or it
 // isn't known yet in which one the replica is.
 func (b *Broker) HasOnlineDir(dir ID) bool {
@@ -69,6 +62,7 @@ func (b *Broker) HasOnlineDir(dir ID) bool {
 	case LostDir:
 		return false
 	}
+	// A broker that names no directories is one from before they were named.
 	return len(b.LogDirs) == 0 || slices.Contains(b.LogDirs, dir)
 }
 

@@ -40,3 +40,43 @@ func (p *Partition) PreferredLeader() int32 {
 	}
 	return p.Replicas[0]
 }
+
+// Ids that stand for no directory (KIP-858; Kafka: DirectoryId).
+var (
+	// MigratingDir is that of a replica whose broker hasn't told where it lies.
+	MigratingDir = ID{}
+	// UnassignedDir is that of a new replica whose broker chooses.
+	UnassignedDir = ID{15: 1}
+	// LostDir is that of a replica in a directory that is gone.
+	LostDir = ID{15: 2}
+)
+
+// Directory is the id of the log directory that holds a broker's replica, zero if that isn't known.
+func (p *Partition) Directory(broker int32) ID {
+	for i, id := range p.Replicas {
+		if id != broker || i >= len(p.Directories) {
+			continue
+		}
+		switch dir := p.Directories[i]; dir {
+		case UnassignedDir, LostDir:
+			return ID{}
+		default:
+			return dir
+		}
+	}
+	return ID{}
+}
+
+// ReplicaOnline tells whether the log directory of a replica is online; its broker may be fenced all the same.
+func (m *Image) ReplicaOnline(p *Partition, broker int32) bool {
+	b := m.Broker(broker)
+	if b == nil {
+		return false
+	}
+	for i, id := range p.Replicas {
+		if id == broker && i < len(p.Directories) {
+			return b.HasOnlineDir(p.Directories[i])
+		}
+	}
+	return true
+}

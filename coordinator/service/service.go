@@ -3,7 +3,6 @@ package service
 import (
 	"context"
 	"log/slog"
-	"sync"
 	"unicode/utf16"
 
 	"github.com/ottla/ottla/controller/image"
@@ -38,14 +37,14 @@ type Config struct {
 type Groups struct {
 	cfg    Config
 	shards *shard.Directory
-	// creating is held while the internal topic is created, so that a crowd of new clients asks for
-	// it once.
-	creating sync.Mutex
+	// creating has room for one: who creates the internal topic, so that a crowd of new clients asks for
+	// it once. Who waits gives up when its request ends.
+	creating chan struct{}
 }
 
 // New returns a coordinator that leads nothing yet.
 func New(cfg Config) *Groups {
-	g := &Groups{cfg: cfg}
+	g := &Groups{cfg: cfg, creating: make(chan struct{}, 1)}
 	g.shards = shard.NewDirectory(cfg.Shard, func(partition, leaderEpoch int32) (shard.Log, machine.Machine, error) {
 		log, err := cfg.OpenLog(partition, leaderEpoch)
 		return log, group.New(&g.cfg.Group), err
@@ -134,8 +133,12 @@ func (g *Groups) Coordinator(ctx context.Context, id string) (int32, error) {
 }
 
 func (g *Groups) create(ctx context.Context) error {
-	g.creating.Lock()
-	defer g.creating.Unlock()
+	select {
+	case g.creating <- struct{}{}:
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	defer func() { <-g.creating }()
 	if g.cfg.Image().Topic(Topic) != nil {
 		return nil
 	}

@@ -100,13 +100,17 @@ type Topics struct {
 
 // Logs is the settings of all logs together; those of one topic are in Topic.
 type Logs struct {
-	RetentionCheckIntervalMs            int64
-	FlushSchedulerIntervalMs            int64
-	FlushOffsetCheckpointIntervalMs     int64
-	FlushStartOffsetCheckpointMs        int64
-	HighWatermarkCheckpointIntervalMs   int64
-	InitialTaskDelayMs                  int64
-	RecoveryThreadsPerDataDir           int32
+	RetentionCheckIntervalMs          int64
+	FlushSchedulerIntervalMs          int64
+	FlushOffsetCheckpointIntervalMs   int64
+	FlushStartOffsetCheckpointMs      int64
+	HighWatermarkCheckpointIntervalMs int64
+	InitialTaskDelayMs                int64
+	RecoveryThreadsPerDataDir         int32
+	// MinFreeBytes is log.dir.min.free.bytes, -1 where the device decides.
+	MinFreeBytes int64
+	// AlterLogDirsThreads is 0 if it isn't set: one a log directory.
+	AlterLogDirsThreads                 int32
 	ProducerIDExpirationMs              int64
 	ProducerIDExpirationCheckIntervalMs int64
 	TransactionalIDExpirationMs         int64
@@ -205,6 +209,8 @@ func newBroker(l Layers, e Endpoints) *Broker {
 		HighWatermarkCheckpointIntervalMs:   l.Int("replica.high.watermark.checkpoint.interval.ms"),
 		InitialTaskDelayMs:                  l.Int("log.initial.task.delay.ms"),
 		RecoveryThreadsPerDataDir:           i32("num.recovery.threads.per.data.dir"),
+		MinFreeBytes:                        l.Int("log.dir.min.free.bytes"),
+		AlterLogDirsThreads:                 i32("num.replica.alter.log.dirs.threads"),
 		ProducerIDExpirationMs:              l.Int("producer.id.expiration.ms"),
 		ProducerIDExpirationCheckIntervalMs: l.Int("producer.id.expiration.check.interval.ms"),
 		TransactionalIDExpirationMs:         l.Int("transactional.id.expiration.ms"),

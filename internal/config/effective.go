@@ -91,6 +91,7 @@ func effectiveBrokerKeys() []string {
 		"num.network.threads",
 		"num.partitions",
 		"num.recovery.threads.per.data.dir",
+		"num.replica.alter.log.dirs.threads",
 		"num.replica.fetchers",
 		"offset.metadata.max.bytes",
 		"offsets.commit.timeout.ms",
@@ -180,7 +181,7 @@ func (b *Broker) IdleDynamic() []string {
 	idle := map[string]bool{}
 	for _, layer := range []map[string]string{b.DynamicBroker, b.DynamicDefault} {
 		for name := range layer {
-			if name == leaderThrottleRate || name == followerThrottleRate {
+			if name == leaderThrottleRate || name == followerThrottleRate || name == alterLogDirsRate {
 				continue
 			}
 			if k := lookupBroker(name); k == nil || !k.Effective || slices.Contains(restartKeys(), k.Name) {

@@ -41,7 +41,7 @@ var layers = []struct {
 			"internal/record/metadata", "internal/record/offsets"}},
 	{level: 8, packages: []string{"handlers/..."}},
 	{level: 9, packages: []string{"internal/server", "internal/dump"}},
-	{level: 10, packages: []string{"", "cmd/..."}},
+	{level: 10, packages: []string{"", "cmd/...", "internal/testcluster"}},
 }
 
 // layerOf returns the row that covers a package, or -1.

@@ -71,10 +71,3 @@ func (s *Server) createTopic(ctx context.Context, t kmsg.CreateTopicsRequestTopi
 	}
 	return nil
 }
-
-// dirFailed ends the node when its last log directory failed; with others left it goes on without it.
-func (s *Server) dirFailed(err error) {
-	if int(s.failedDirs.Add(1)) == len(s.settings.Broker().LogDirs) {
-		s.fail(err)
-	}
-}

@@ -41,6 +41,9 @@ var (
 	metricDirTotal   = metric("ottla_log_directory_total_bytes", "Size of the volume of a log directory.", "logdirectory")
 	metricDirUsable  = metric("ottla_log_directory_usable_bytes", "Free bytes of the volume of a log directory.", "logdirectory")
 	metricDirSize    = metric("ottla_log_directory_log_bytes", "Bytes of the segments in a log directory.", "logdirectory")
+
+	metricUncleanable      = metric("kafka_log_logcleanermanager_uncleanable_partitions_count", "Partitions that compaction has set aside as damaged.", "logdirectory")
+	metricUncleanableBytes = metric("kafka_log_logcleanermanager_uncleanable_bytes", "Bytes of the partitions that compaction has set aside.", "logdirectory")
 )
 
 // Describe implements prometheus.Collector. The families aren't announced: which labels there are shows at a scrape.
@@ -116,6 +119,11 @@ func (c *collector) collectPartitions(out chan<- prometheus.Metric) {
 }
 
 func (c *collector) collectDirs(out chan<- prometheus.Metric) {
+	aside, asideBytes := map[string]int{}, map[string]int64{}
+	for _, u := range c.server.logs.Uncleanable() {
+		aside[u.Dir]++
+		asideBytes[u.Dir] += u.Bytes
+	}
 	for _, d := range c.server.logs.Dirs() {
 		offline := 0
 		if d.Err != nil {
@@ -131,5 +139,7 @@ func (c *collector) collectDirs(out chan<- prometheus.Metric) {
 			size += l.SizeBytes()
 		}
 		gauge(out, metricDirSize, size, d.Path)
+		gauge(out, metricUncleanable, aside[d.Path], d.Path)
+		gauge(out, metricUncleanableBytes, asideBytes[d.Path], d.Path)
 	}
 }

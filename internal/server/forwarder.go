@@ -51,7 +51,7 @@ const (
 // line is a connection that is made when it is first needed.
 type line struct {
 	// dialing is held while the connection is made.
-	dialing sync.Mutex
+	dialing turn
 	client  *wire.Client // guarded by dialing
 }
 
@@ -106,12 +106,14 @@ func (f *forwarder) connect(ctx context.Context, key lineKey) (*wire.Client, err
 	}
 	l := f.lines[key]
 	if l == nil {
-		l = &line{}
+		l = &line{dialing: newTurn()}
 		f.lines[key] = l
 	}
 	f.mu.Unlock()
-	l.dialing.Lock()
-	defer l.dialing.Unlock()
+	if err := l.dialing.take(ctx); err != nil {
+		return nil, err
+	}
+	defer l.dialing.give()
 	if l.client != nil {
 		select {
 		case <-l.client.Done():
@@ -146,11 +148,11 @@ func (f *forwarder) close() error {
 	f.mu.Unlock()
 	var err error
 	for _, l := range lines {
-		l.dialing.Lock()
+		l.dialing.wait()
 		if l.client != nil {
 			err = errors.Join(err, l.client.Close())
 		}
-		l.dialing.Unlock()
+		l.dialing.give()
 	}
 	return err
 }

@@ -22,6 +22,8 @@ type lifecycle struct {
 	timeout   time.Duration
 	handsOver bool
 
+	// urgent is sent to when a heartbeat is due at once.
+	urgent chan struct{}
 	cancel context.CancelFunc
 	done   chan struct{}
 }
@@ -43,7 +45,8 @@ func (s *Server) register(ctx context.Context, b *config.Broker, endpoints []ima
 	defer cancel()
 	l := &lifecycle{
 		server: s, nodeID: b.NodeID, interval: milliseconds(b.Quorum.BrokerHeartbeatIntervalMs),
-		timeout: milliseconds(b.Quorum.RequestTimeoutMs), handsOver: b.Quorum.ControlledShutdown, done: make(chan struct{}),
+		timeout: milliseconds(b.Quorum.RequestTimeoutMs), handsOver: b.Quorum.ControlledShutdown,
+		urgent: make(chan struct{}, 1), done: make(chan struct{}),
 	}
 	err := s.persist(ctx, "registration", func(ctx context.Context) (bool, error) {
 		err := l.register(ctx, s.registration(b, endpoints))
@@ -155,11 +158,7 @@ func (l *lifecycle) heartbeat(ctx context.Context, wantShutdown bool) (*kmsg.Bro
 	req.Version = req.MaxVersion()
 	req.BrokerID, req.BrokerEpoch, req.WantShutdown = l.nodeID, l.epoch, wantShutdown
 	req.CurrentMetadataOffset = l.server.controller.Image().Offset()
-	for _, d := range l.server.logs.DirStates() {
-		if d.Err != nil && d.ID != ([16]byte{}) {
-			req.OfflineLogDirs = append(req.OfflineLogDirs, d.ID)
-		}
-	}
+	req.OfflineLogDirs = l.server.offlineLogDirs()
 	resp, err := l.server.controller.Handle(ctx, req)
 	if err != nil {
 		return nil, err
@@ -174,7 +173,7 @@ func (l *lifecycle) run(ctx context.Context) {
 	defer close(l.done)
 	logger := l.server.logger
 	failing, fenced := false, false
-	for pause := l.interval; l.server.sleep(ctx, pause); {
+	for pause := l.interval; l.rest(ctx, pause); {
 		r, err := l.heartbeat(ctx, false)
 		switch {
 		case ctx.Err() != nil:
@@ -195,6 +194,29 @@ func (l *lifecycle) run(ctx context.Context) {
 		if fenced = r.IsFenced; fenced {
 			pause = min(l.interval, maxRetry)
 		}
+	}
+}
+
+// rest waits until the next heartbeat is due; it reports false if ctx ended first.
+func (l *lifecycle) rest(ctx context.Context, d time.Duration) bool {
+	woken := make(chan struct{})
+	t := l.server.env.Clock.AfterFunc(d, func() { close(woken) })
+	defer t.Stop()
+	select {
+	case <-woken:
+		return true
+	case <-l.urgent:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// hurry has a heartbeat sent now: there is something to tell.
+func (l *lifecycle) hurry() {
+	select {
+	case l.urgent <- struct{}{}:
+	default:
 	}
 }
 

@@ -41,7 +41,7 @@ type peerKey struct {
 
 // peer is one connection, or the place for one.
 type peer struct {
-	mu      sync.Mutex // held while dialling
+	dialing turn // held while the connection is made; guards the rest
 	address string
 	client  *wire.Client
 }
@@ -86,7 +86,7 @@ func (p *peers) at(key peerKey) (*peer, error) {
 	}
 	at := p.conns[key]
 	if at == nil {
-		at = &peer{}
+		at = &peer{dialing: newTurn()}
 		p.conns[key] = at
 	}
 	return at, nil
@@ -103,8 +103,10 @@ func (at *peer) connect(ctx context.Context, p *peers, broker int32) (*wire.Clie
 		return nil, fmt.Errorf("it has no listener %s", p.listener)
 	}
 	address := net.JoinHostPort(e.Host, strconv.Itoa(int(e.Port)))
-	at.mu.Lock()
-	defer at.mu.Unlock()
+	if err := at.dialing.take(ctx); err != nil {
+		return nil, err
+	}
+	defer at.dialing.give()
 	if at.client != nil {
 		select {
 		case <-at.client.Done():
@@ -138,10 +140,10 @@ func (p *peers) close() {
 	p.conns = nil
 	p.mu.Unlock()
 	for _, at := range conns {
-		at.mu.Lock()
+		at.dialing.wait()
 		if at.client != nil {
 			_ = at.client.Close() // Nothing is on its way that anybody waits for.
 		}
-		at.mu.Unlock()
+		at.dialing.give()
 	}
 }

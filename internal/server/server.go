@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/ottla/ottla/controller"
+	"github.com/ottla/ottla/controller/image"
 	"github.com/ottla/ottla/coordinator/service"
 	"github.com/ottla/ottla/internal/clock"
 	"github.com/ottla/ottla/internal/config"
@@ -66,8 +67,9 @@ type Server struct {
 	diverted  atomic.Pointer[controller.Controller]
 	forwarder *forwarder
 	peers     *peers
-	lifecycle *lifecycle
 	metrics   *metricsPage
+	// lifecycle is nil until this broker is registered.
+	lifecycle atomic.Pointer[lifecycle]
 
 	// failedDirs counts the log directories that went offline; each does so once.
 	failedDirs atomic.Int32
@@ -128,6 +130,9 @@ func (s *Server) MetricsAddr() net.Addr {
 // ClusterID is the id of the cluster that the node belongs to.
 func (s *Server) ClusterID() string { return s.controller.Image().ClusterID() }
 
+// Image is the newest metadata that the node has. Requires: Start has returned.
+func (s *Server) Image() *image.Image { return s.controller.Image() }
+
 // Close stops the node in order: leadership, coordinators, replicas, sockets, metadata, logs. The clean
 // shutdown markers are written last. Close may be called on a node that was started in part.
 func (s *Server) Close(ctx context.Context) error {
@@ -137,8 +142,8 @@ func (s *Server) Close(ctx context.Context) error {
 			errs = append(errs, fmt.Errorf("%s: %w", what, err))
 		}
 	}
-	if s.lifecycle != nil {
-		note("controlled shutdown", s.lifecycle.stop(ctx))
+	if l := s.lifecycle.Load(); l != nil {
+		note("controlled shutdown", l.stop(ctx))
 	}
 	if s.metrics != nil {
 		note("metrics", s.metrics.stop(ctx))

@@ -77,6 +77,7 @@ func (s *Server) followSettings(_, img *image.Image, delta *image.Delta) {
 			s.logs.SetCleaner(cleanerConfig(b))
 			s.replicas.SetFetchers(int(b.Replication.Fetchers))
 			s.replicas.SetThrottles(b.Replication.LeaderThrottledRate, b.Replication.FollowerThrottledRate)
+			s.replicas.SetMoveRate(b.AlterLogDirsBytesPerSecond())
 			if idle := b.IdleDynamic(); len(idle) > 0 {
 				s.logger.Warn("dynamic settings without effect while the broker runs", "keys", strings.Join(idle, ", "))
 			}
@@ -113,10 +114,7 @@ func (s *Server) logManagerConfig(b *config.Broker) commitlog.ManagerConfig {
 		UnflushedFiles:                    s.maxOpenFiles() / 2,
 		NewUUID:                           s.newUUID,
 		Jitter:                            func(n int64) int64 { return int64(s.random.Uint64() % uint64(n)) },
-		OnDirFailure: func(path string, _ [16]byte, err error) {
-			s.logger.Error("log directory is offline", "dir", path, "error", err)
-			s.dirFailed(err)
-		},
+		OnDirFailure:                      func(path string, _ [16]byte, err error) { s.dirFailed(path, err) },
 	}
 }
 

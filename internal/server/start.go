@@ -42,10 +42,13 @@ func (s *Server) start(ctx context.Context) error {
 	}
 	endpoints := s.advertised(b)
 	if b.Roles.Broker {
-		if s.lifecycle, err = s.register(ctx, b, endpoints); err != nil {
+		l, err := s.register(ctx, b, endpoints)
+		if err != nil {
 			return err
 		}
-		s.logs.SetBrokerEpoch(s.lifecycle.epoch)
+		s.lifecycle.Store(l)
+		l.hurry() // A directory may have failed since.
+		s.logs.SetBrokerEpoch(l.epoch)
 		s.replicas.SetAsideStrays()
 	}
 	if s.env.MetricsAddress != "" {
@@ -54,6 +57,7 @@ func (s *Server) start(ctx context.Context) error {
 		}
 	}
 	if b.Roles.Broker {
+		s.replicas.Start()
 		s.gate.opens(handlers.New(s.deps()))
 	}
 	s.logger.Info("ready", "node_id", b.NodeID, "cluster_id", s.ClusterID(), "listeners", s.describe(endpoints),
@@ -182,7 +186,9 @@ func (s *Server) newBroker(b *config.Broker) {
 	s.replicas = replica.NewManager(replica.Config{
 		NodeID: b.NodeID, IncarnationID: s.controller.Incarnation(), Logs: s.logs, Clock: s.env.Clock, Logger: s.logger,
 		Settings: s.topicSettings, Replication: replication(b), Peers: s.peers, ISRChanges: isrChanges{s.controller},
+		MoveThreads: int(b.Logs.AlterLogDirsThreads), AssignDirs: s.assignDirs,
 	})
+	s.replicas.SetMoveRate(b.AlterLogDirsBytesPerSecond())
 	if class := b.Replication.SelectorClass; class != "" && class != config.RackAwareSelector {
 		s.logger.Warn("replica.selector.class is unknown: consumers read from leaders", "class", class)
 	}

@@ -19,7 +19,7 @@ type Config struct {
 	ExpirationMs int64
 	// VerificationEnabled is transaction.partition.verification.enable.
 	VerificationEnabled bool
-	// MaxProducers bounds the producers remembered: above it, those silent for longest and
+	// MaxProducers bounds the producers remembered, and questions to the coordinator: above it, those silent for longest and
 	// without a transaction are forgotten as if they had expired. 0: DefaultMaxProducers. Kafka
 	// has no bound.
 	MaxProducers int
@@ -103,9 +103,11 @@ func (s *State) OnLogStartOffset(logStartOffset int64) {
 	s.mapEndOffset = max(s.mapEndOffset, logStartOffset)
 }
 
-// TruncateFullyAndStartAt forgets everything; the map ends at offset.
+// TruncateFullyAndStartAt forgets everything; the map ends at offset. Guards that were given are void:
+// none of them is given again.
 func (s *State) TruncateFullyAndStartAt(offset int64) {
 	clear(s.producers)
+	clear(s.verifications)
 	s.ongoing, s.unreplicated = nil, nil
 	s.mapEndOffset = offset
 }

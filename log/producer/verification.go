@@ -1,6 +1,9 @@
 package producer
 
 import (
+	"maps"
+	"slices"
+
 	"github.com/twmb/franz-go/pkg/kerr"
 
 	"github.com/ottla/ottla/internal/kerror"
@@ -39,6 +42,7 @@ func (s *State) StartVerification(producerID int64, sequence int32, producerEpoc
 	v, ok := s.verifications[producerID]
 	if !ok {
 		s.lastGuard++
+		s.boundVerifications()
 		v = verification{
 			guard: s.lastGuard, startedAtMs: nowMs, lowestSequence: sequence,
 			producerEpoch: producerEpoch, supportsEpochBump: supportsEpochBump,
@@ -66,4 +70,19 @@ func (s *State) endVerification(marker *batch.Batch) {
 	if ok && !(v.supportsEpochBump && v.producerEpoch == marker.ProducerEpoch) {
 		delete(s.verifications, marker.ProducerID)
 	}
+}
+
+// boundVerifications makes room for a question: above the bound of producers the oldest ones are forgotten,
+// many at once. Their guards are void then.
+func (s *State) boundVerifications() {
+	if len(s.verifications) < s.cfg.MaxProducers {
+		return
+	}
+	guards := make([]Guard, 0, len(s.verifications))
+	for _, v := range s.verifications {
+		guards = append(guards, v.guard)
+	}
+	slices.Sort(guards) // In the order in which they were given.
+	last := guards[max(1, s.cfg.MaxProducers/evictFraction)-1]
+	maps.DeleteFunc(s.verifications, func(_ int64, v verification) bool { return v.guard <= last })
 }

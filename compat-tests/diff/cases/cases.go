@@ -33,7 +33,7 @@ func All() []diff.Case {
 		connection, apiVersions, metadata, describeCluster, createTopicsCases, deleteTopicsCases, createPartitions,
 		deleteRecordsCases, describeConfigsCases, incrementalAlterConfigs, listConfigResources, produceRecords, idempotence,
 		producers, fetchCases, listOffsetsCases, offsetForLeaderEpoch, findCoordinator, joinGroup, syncHeartbeatLeave,
-		groupAdmin, offsetCommit, offsetFetchCases, admin,
+		groupAdmin, offsetCommit, offsetFetchCases, admin, alterReplicaLogDirs, alterPartitionReassignments,
 	} {
 		all = append(all, api()...)
 	}

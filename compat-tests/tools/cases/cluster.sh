@@ -18,4 +18,11 @@ printf '{"version":1,"topics":[{"topic":"%s"}]}' "$T" > "$WORK/move.json"
 t reassign-generate 0 kafka-reassign-partitions --topics-to-move-json-file "$WORK/move.json" --broker-list 1 --generate
 printf '{"version":1,"partitions":[{"topic":"%s","partition":0,"replicas":[1]}]}' "$T" > "$WORK/reassign.json"
 t reassign-verify 0 kafka-reassign-partitions --reassignment-json-file "$WORK/reassign.json" --verify
+# Where the partition lies already: brokers with several directories are internal/server's and the root's tests.
+dir=$(tool kafka-log-dirs --describe --topic-list "$T" | sed -n 's/.*"logDir":"\([^"]*\)".*/\1/p')
+printf '{"version":1,"partitions":[{"topic":"%s","partition":0,"replicas":[1],"log_dirs":["%s"]}]}' "$T" "$dir" > "$WORK/dirs.json"
+t reassign-execute 0 kafka-reassign-partitions --reassignment-json-file "$WORK/dirs.json" --execute
+t reassign-execute-verify 0 kafka-reassign-partitions --reassignment-json-file "$WORK/dirs.json" --verify
+printf '{"version":1,"partitions":[{"topic":"%s","partition":0,"replicas":[2]}]}' "$T" > "$WORK/nobody.json"
+t reassign-execute-nobody 1 kafka-reassign-partitions --reassignment-json-file "$WORK/nobody.json" --execute
 t acls-list 1 kafka-acls --list
