@@ -83,8 +83,8 @@ func (c *sessionClient) fetch(topic string, id [16]byte, offsets map[int32]int64
 }
 
 const (
-	restFollower  = 2
-	restEpoch = 9
+	restFollower = 2
+	restEpoch    = 9
 )
 
 // createFollowed makes a topic that this broker leads and restFollower follows.

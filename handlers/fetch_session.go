@@ -53,7 +53,7 @@ type cachedFetch struct {
 	// awake says that it is to be read; else it sleeps in resting. listed says that it stands in the session's
 	// active, where one that fell asleep stands until the next plan.
 	awake, listed bool
-	resting replica.Resting
+	resting       replica.Resting
 }
 
 // ask takes over what a request says of the partition.

@@ -539,7 +539,9 @@ func (n *node) fetch(ctx context.Context, s *leaderSession, plan *FetchPlan, req
 		}
 		select {
 		case expired := <-woke:
+			n.c.mu.Lock()
 			s.plan(n, plan)
+			n.c.mu.Unlock()
 			if expired {
 				n.m.Fetch(plan)
 				return

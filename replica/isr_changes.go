@@ -2,7 +2,6 @@ package replica
 
 import (
 	"context"
-	"slices"
 	"sync"
 	"time"
 
@@ -28,8 +27,10 @@ type isrChanges struct {
 	cancel context.CancelFunc
 
 	mu sync.Mutex
-	// waiting are the partitions whose views have a change to send; guarded by mu, as what follows.
+	// waiting are the partitions whose views have a change to send, each once, as in waits; guarded by mu, as what
+	// follows.
 	waiting []*Partition
+	waits   map[*Partition]struct{}
 	// scheduled says that the timer is set or run is running.
 	scheduled bool
 	timer     clock.Timer
@@ -38,7 +39,7 @@ type isrChanges struct {
 }
 
 func newISRChanges(m *Manager) *isrChanges {
-	c := &isrChanges{m: m}
+	c := &isrChanges{m: m, waits: make(map[*Partition]struct{})}
 	c.ctx, c.cancel = context.WithCancel(context.Background())
 	c.idle.L = &c.mu
 	return c
@@ -51,11 +52,17 @@ func (c *isrChanges) add(p *Partition) {
 	if c.closed || c.m.cfg.ISRChanges == nil {
 		return
 	}
-	if !slices.Contains(c.waiting, p) {
-		c.waiting = append(c.waiting, p)
-	}
+	c.push(p)
 	if !c.scheduled {
 		c.schedule(isrChangeDelay)
+	}
+}
+
+// push has p stand in waiting. Requires: c.mu held.
+func (c *isrChanges) push(p *Partition) {
+	if _, ok := c.waits[p]; !ok {
+		c.waits[p] = struct{}{}
+		c.waiting = append(c.waiting, p)
 	}
 }
 
@@ -77,6 +84,7 @@ func (c *isrChanges) run() {
 		}
 		batch := c.waiting
 		c.waiting = nil
+		clear(c.waits)
 		c.mu.Unlock()
 
 		again := c.send(batch)
@@ -85,9 +93,7 @@ func (c *isrChanges) run() {
 		}
 		c.mu.Lock()
 		for _, p := range again {
-			if !slices.Contains(c.waiting, p) {
-				c.waiting = append(c.waiting, p)
-			}
+			c.push(p)
 		}
 		if !c.closed {
 			c.schedule(isrChangeRetry)

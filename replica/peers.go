@@ -12,8 +12,8 @@ import (
 // time, and wants a connection of its own, since its fetches wait at the leader.
 //
 // A call returns soon after ctx ended, and must not hold up the next one: the connection of a Fetch that
-// was given up is closed, since the leader answers in order. The response belongs to the caller; it may
-// alias a buffer that nobody else uses.
+// was given up is closed, since the leader answers in order. The response belongs to the caller; that of
+// a Fetch may alias a buffer that the next Fetch of the same broker and fetcher uses again.
 type Peers interface {
 	Fetch(ctx context.Context, broker int32, fetcher int, req *kmsg.FetchRequest) (*kmsg.FetchResponse, error)
 	ListOffsets(ctx context.Context, broker int32, fetcher int, req *kmsg.ListOffsetsRequest) (*kmsg.ListOffsetsResponse, error)

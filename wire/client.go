@@ -26,6 +26,9 @@ type ClientConfig struct {
 	Timeout time.Duration
 	// MaxResponseBytes bounds a response frame; 0 means 100 MiB.
 	MaxResponseBytes int
+	// ReuseFetches has Fetch responses share memory: one is valid until the next Fetch is sent, and no two may be
+	// under way.
+	ReuseFetches bool
 	// TLS is set to talk TLS.
 	TLS *tls.Config
 	// Dial connects; nil means TCP.
@@ -48,6 +51,9 @@ type Client struct {
 	cfg  ClientConfig
 	conn net.Conn
 	done chan struct{}
+
+	// fetched belongs to the goroutine that reads.
+	fetched reusedMemory
 
 	// writing serialises frames; it is held while the socket takes one.
 	writing sync.Mutex
@@ -210,8 +216,11 @@ func (c *Client) read() {
 	defer close(c.done)
 	r := bufio.NewReaderSize(c.conn, 32<<10)
 	for {
-		frame, err := readResponse(r, c.cfg.MaxResponseBytes)
+		frame, reused, err := readResponse(r, c.cfg.MaxResponseBytes, c.memoryFor)
 		if err == nil {
+			if reused {
+				c.fetched.keep(frame)
+			}
 			err = c.deliver(frame)
 		}
 		if err != nil {
@@ -231,30 +240,46 @@ func (c *Client) read() {
 	}
 }
 
-// readResponse reads one frame. Memory grows with what arrives, not with what is announced.
-func readResponse(r io.Reader, maxBytes int) ([]byte, error) {
-	var head [4]byte
-	if _, err := io.ReadFull(r, head[:]); err != nil {
-		return nil, err
+// readResponse reads one frame, from its correlation id on, into what memory has for that id. Memory grows with what
+// arrives, not with what is announced.
+func readResponse(r io.Reader, maxBytes int, memory func(id int32) (mem []byte, reused bool)) (frame []byte, reused bool, err error) {
+	var head [8]byte
+	if _, err := io.ReadFull(r, head[:4]); err != nil {
+		return nil, false, err
 	}
 	size := int32(binary.BigEndian.Uint32(head[:]))
 	if size < 4 || int64(size) > int64(maxBytes) {
-		return nil, fmt.Errorf("a response has a size of %d bytes", size)
+		return nil, false, fmt.Errorf("a response has a size of %d bytes", size)
 	}
-	frame := make([]byte, 0, min(int(size), firstFrameBytes))
+	if _, err := io.ReadFull(r, head[4:]); err != nil {
+		return nil, false, unexpected(err)
+	}
+	frame, reused = memory(int32(binary.BigEndian.Uint32(head[4:])))
+	if first := min(int(size), firstFrameBytes); cap(frame) < first {
+		frame = make([]byte, 0, first)
+	}
+	frame = append(frame, head[4:]...)
 	for len(frame) < int(size) {
 		if len(frame) == cap(frame) {
 			grown := make([]byte, len(frame), min(int(size), 2*cap(frame)))
 			copy(grown, frame)
 			frame = grown
 		}
-		n, err := io.ReadFull(r, frame[len(frame):cap(frame)])
+		n, err := io.ReadFull(r, frame[len(frame):min(cap(frame), int(size))])
 		frame = frame[:len(frame)+n]
 		if err != nil {
-			return nil, err
+			return nil, false, unexpected(err)
 		}
 	}
-	return frame, nil
+	return frame, reused, nil
+}
+
+// unexpected is what an end within a frame is.
+func unexpected(err error) error {
+	if errors.Is(err, io.EOF) {
+		return io.ErrUnexpectedEOF
+	}
+	return err
 }
 
 // deliver decodes a response for the call that waits for it.

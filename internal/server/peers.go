@@ -117,7 +117,8 @@ func (at *peer) connect(ctx context.Context, p *peers, broker int32) (*wire.Clie
 			_ = at.client.Close() // The broker isn't there any more.
 		}
 	}
-	client, err := wire.Dial(ctx, wire.ClientConfig{Address: address, ClientID: p.clientID, Clock: p.clock, Timeout: p.timeout, Dial: p.dial})
+	client, err := wire.Dial(ctx, wire.ClientConfig{Address: address, ClientID: p.clientID, Clock: p.clock, Timeout: p.timeout, Dial: p.dial,
+		ReuseFetches: true}) // Each fetcher has a connection of its own, and one fetch at a time.
 	if err != nil {
 		return nil, err
 	}
