@@ -317,16 +317,9 @@ func (l *loop) submit(cmd *command, d *decide.Decision) {
 func (l *loop) complete() {
 	var failed uint64 // the last term in which a commit failed
 	for d := range l.inFlight {
-		var err error
-		switch {
-		case d.term == failed:
-			err = raft.ErrLeadershipLost
-		default:
-			for _, f := range d.futures {
-				if err = l.await(f); err != nil {
-					break
-				}
-			}
+		err := error(raft.ErrLeadershipLost)
+		if d.term != failed {
+			err = l.awaitAll(d.futures)
 		}
 		if err == nil {
 			d.answer(result{resp: d.resp, offset: d.offset, err: d.err})
@@ -341,6 +334,20 @@ func (l *loop) complete() {
 		}
 		d.answer(result{err: kerror.Wrap(kerr.NotController, err)})
 	}
+}
+
+// awaitAll waits for a decision's entries. The error wraps ErrNotTaken if raft refused the first, and so all.
+func (l *loop) awaitAll(futures []raft.ApplyFuture) error {
+	for i, f := range futures {
+		err := l.await(f)
+		if i == 0 && (errors.Is(err, raft.ErrNotLeader) || errors.Is(err, raft.ErrLeadershipTransferInProgress)) {
+			return errors.Join(ErrNotTaken, err)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 var errNotPublished = errors.New("controller stopped before the change was published")

@@ -49,9 +49,7 @@ type Server struct {
 	env      Environment
 	logger   *slog.Logger
 	random   *lockedRand
-	// incarnation is the id of this start of the node, in its registration.
-	incarnation [16]byte
-	codecs      *batch.Codecs
+	codecs   *batch.Codecs
 
 	// gate holds back clients' requests, controllerGate those of other nodes to this node's controller.
 	gate           *gate
