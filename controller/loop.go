@@ -317,7 +317,7 @@ func (l *loop) submit(cmd *command, d *decide.Decision) {
 func (l *loop) complete() {
 	var failed uint64 // the last term in which a commit failed
 	for d := range l.inFlight {
-		err := error(raft.ErrLeadershipLost)
+		err := raft.ErrLeadershipLost
 		if d.term != failed {
 			err = l.awaitAll(d.futures)
 		}
