@@ -1,0 +1,39 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"net"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/ottla/ottla/internal/clock"
+)
+
+// TestConnectGivesUpWithItsContext has one request dial a controller that doesn't answer, and a second one wait for
+// that: it ends with its own context, not with the other's.
+func TestConnectGivesUpWithItsContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newForwarder(clock.System{}, 1, time.Minute, func(ctx context.Context, _ string) (net.Conn, error) {
+			<-ctx.Done()
+			return nil, context.Cause(ctx)
+		})
+		slow := make(chan struct{})
+		go func() {
+			defer close(slow)
+			_, _ = f.connect(t.Context(), lineKey{"c:1", lineOwn})
+		}()
+		synctest.Wait()
+		began := time.Now()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if _, err := f.connect(ctx, lineKey{"c:1", lineOwn}); !errors.Is(err, context.DeadlineExceeded) || time.Since(began) != time.Second {
+			t.Errorf("after %v: %v, want a deadline exceeded after 1s", time.Since(began), err)
+		}
+		<-slow
+		if err := f.close(); err != nil {
+			t.Error(err)
+		}
+	})
+}
