@@ -37,7 +37,9 @@ func manyPartitions(ctx context.Context, o *options, rep *report, s system) (err
 		rep.add(scenario, s.name, measurement{name: v})
 		rep.progress("%s: %s %.2f, load average %.1f", s.name, name, v, proc.LoadAverage())
 	}
-	whole := func(v view) bool { return v.partitions == o.partitions && v.led == v.partitions && v.inSync == v.partitions }
+	whole := func(v view) bool {
+		return v.partitions == o.partitions && v.led == v.partitions && v.inSync == v.partitions
+	}
 
 	before := cpu(c)
 	began := time.Now()
