@@ -45,7 +45,10 @@ logs 'after kill under load'
 start_ottla "${quick_options[@]}"
 wait_compacted "$work/data" "${compacted[@]}" transactions-compacted
 # Until replaced files are gone.
-sleep 1.5
+for ((i = 0; i < 600; i++)); do
+	find "$work/data" -name '*.deleted' | grep -q . || break
+	sleep 0.1
+done
 end_ottla TERM
 logs 'after stop'
 files '*.index' | dump 'offset indexes' || status=1

@@ -8,7 +8,7 @@
 // A client produces numbers with an idempotent producer and reads them with a group of two consumers that commit what they
 // have read. It prints "ready" when records flow, goes on until its standard input ends ("kill" there tells that nodes will be
 // killed), reads the rest and the whole topic once
-// more, and prints a line of counts and PASS or FAIL.
+// more, and prints a line of counts and PASS or FAIL. With ROLLING_LOG set, franz-go tells on standard error what it does.
 package main
 
 import (

@@ -22,6 +22,7 @@ finish() {
 	local p
 	for p in "${pids[@]}"; do kill "$p" 2>/dev/null || true; done
 	"$cluster" down > /dev/null 2>&1 || true
+	[ -n "${KEEP:-}" ] && cp "$work"/*.err "$KEEP" || true
 	rm -rf "$work"
 }
 trap finish EXIT

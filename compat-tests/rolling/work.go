@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"os"
 	"strconv"
 	"sync"
 	"time"
@@ -89,8 +90,12 @@ func produce(ctx context.Context, c *counts, brokers []string, topic string) {
 }
 
 func consume(ctx context.Context, c *counts, brokers []string, topic, group string) {
+	var logger kgo.Logger
+	if os.Getenv("ROLLING_LOG") != "" {
+		logger = kgo.BasicLogger(os.Stderr, kgo.LogLevelDebug, func() string { return time.Now().Format("15:04:05.000 ") })
+	}
 	moved := func(context.Context, *kgo.Client, map[string][]int32) { c.rebalanced() }
-	cl, err := kgo.NewClient(kgo.SeedBrokers(brokers...), kgo.ConsumerGroup(group), kgo.ConsumeTopics(topic), kgo.DisableAutoCommit(),
+	cl, err := kgo.NewClient(kgo.SeedBrokers(brokers...), kgo.ConsumerGroup(group), kgo.ConsumeTopics(topic), kgo.DisableAutoCommit(), kgo.WithLogger(logger),
 		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()), kgo.OnPartitionsAssigned(moved), kgo.OnPartitionsRevoked(moved), kgo.OnPartitionsLost(moved))
 	if err != nil {
 		c.error("consumer", err)

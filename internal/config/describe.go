@@ -124,7 +124,7 @@ func (b *Broker) DescribeDefaultBroker() []Row {
 
 // brokerRow fills in what doesn't depend on values. An unknown key is taken for sensitive, as in Kafka.
 func brokerRow(name string) Row {
-	k := lookupBroker(name)
+	k := lookupDynamic(name)
 	if k == nil {
 		return Row{Name: name, Sensitive: true, ReadOnly: true}
 	}
@@ -133,7 +133,7 @@ func brokerRow(name string) Row {
 
 // canonical is the text of a value as Kafka shows it; one that doesn't parse is shown as it is.
 func canonical(name, text string) *string {
-	if k := lookupBroker(name); k != nil {
+	if k := lookupDynamic(name); k != nil {
 		if v, err := k.Parse(&text); err == nil {
 			return k.Format(v)
 		}

@@ -181,10 +181,7 @@ func (b *Broker) IdleDynamic() []string {
 	idle := map[string]bool{}
 	for _, layer := range []map[string]string{b.DynamicBroker, b.DynamicDefault} {
 		for name := range layer {
-			if name == leaderThrottleRate || name == followerThrottleRate || name == alterLogDirsRate {
-				continue
-			}
-			if k := lookupBroker(name); k == nil || !k.Effective || slices.Contains(restartKeys(), k.Name) {
+			if k := lookupDynamic(name); k == nil || !k.Effective || slices.Contains(restartKeys(), k.Name) {
 				idle[name] = true
 			}
 		}

@@ -214,7 +214,7 @@ func (b *Broker) ValidateBroker(values map[string]string, clusterDefault bool) e
 		return fail("Cannot update these configs at default cluster level, broker id must be specified: %s", list(perBroker))
 	}
 	for _, name := range slices.Sorted(maps.Keys(values)) {
-		if k := lookupBroker(name); k != nil {
+		if k := lookupDynamic(name); k != nil {
 			text := values[name]
 			if _, err := k.Parse(&text); err != nil {
 				return fail("%s", err)

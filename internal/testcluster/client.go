@@ -65,7 +65,7 @@ func (c *client) ask(node int32, req kmsg.Request) (kmsg.Response, error) {
 	}
 	if conn == nil {
 		var err error
-		conn, err = wire.Dial(ctx, wire.ClientConfig{Address: fmt.Sprintf("n%d:9092", node), ClientID: c.name, Clock: clock.System{}, Dial: c.cluster.network.dialer(c.name)})
+		conn, err = wire.Dial(ctx, wire.ClientConfig{Address: fmt.Sprintf("n%d:9092", node), ClientID: c.name, Clock: clock.System{}, Dial: c.cluster.network.dialer(c.name, nil)})
 		if err != nil {
 			return nil, err
 		}

@@ -81,7 +81,17 @@ func isrLacks(img *image.Image, broker int32) string {
 	return ""
 }
 
-// whole tells what keeps the cluster from being whole: a node that isn't up, fenced, or out of an ISR.
+// offsets are those of the nodes' images, for messages.
+func (c *cluster) offsets() (list []string) {
+	for _, n := range c.nodes {
+		if n.serving() {
+			list = append(list, fmt.Sprintf("%s has metadata up to %d of epoch %d", n.name, n.server.Image().Offset(), n.server.Image().Epoch()))
+		}
+	}
+	return list
+}
+
+// lacks tells what keeps the cluster from being whole: a node that isn't up, fenced, or out of an ISR.
 func (c *cluster) lacks() string {
 	for _, n := range c.nodes {
 		if !n.serving() {

@@ -18,7 +18,7 @@ import (
 // errDead is what a process gets that was killed and, being only a part of this one, still runs a little.
 var errDead = errors.New("the process was killed")
 
-// life is one run of a node's process. Once it is dead, nothing that it does reaches the disk.
+// life is one run of a node's process. Once it is dead, nothing that it does reaches the disk or other hosts.
 type life struct{ dead atomic.Bool }
 
 // lifeFS is a disk as one life of a node sees it.

@@ -55,7 +55,7 @@ var foundAt = regexp.MustCompile(`seed (\d+) \(run it again.*\n\s*(.*)`)
 
 func (m *mutant) run(t *testing.T) {
 	binary := m.build(t)
-	out, err := exec.Command(binary, "-test.run", "^TestSimulate$", "-test.timeout", "30m", "-seeds", "500", "-first").CombinedOutput()
+	out, err := exec.Command(binary, "-test.run", "^TestSimulate$", "-test.timeout", "30m", "-seeds", "500", "-first", "-log", *logFlag).CombinedOutput()
 	found := foundAt.FindSubmatch(out)
 	switch {
 	case found != nil:

@@ -67,14 +67,21 @@ func (n *network) host(name string) *host {
 	return h
 }
 
-// listen opens a listener at name:port.
-func (n *network) listen(address string) (net.Listener, error) {
+// listener opens listeners at name:port, as long as life isn't dead.
+func (n *network) listener(life *life) func(address string) (net.Listener, error) {
+	return func(address string) (net.Listener, error) { return n.listen(address, life) }
+}
+
+func (n *network) listen(address string, life *life) (net.Listener, error) {
 	name, _, err := net.SplitHostPort(address)
 	if err != nil {
 		return nil, err
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
+	if life.dead.Load() {
+		return nil, errDead
+	}
 	h := n.host(name)
 	if h.listeners[address] != nil {
 		return nil, fmt.Errorf("listen %s: %w", address, syscall.EADDRINUSE)
@@ -92,12 +99,12 @@ func (n *network) wake() {
 	n.healed = make(chan struct{})
 }
 
-// dialer connects from a host.
-func (n *network) dialer(from string) func(ctx context.Context, address string) (net.Conn, error) {
-	return func(ctx context.Context, address string) (net.Conn, error) { return n.dial(ctx, from, address) }
+// dialer connects from a host, as long as life isn't dead; nil is for clients, which live for ever.
+func (n *network) dialer(from string, l *life) func(ctx context.Context, address string) (net.Conn, error) {
+	return func(ctx context.Context, address string) (net.Conn, error) { return n.dial(ctx, from, address, l) }
 }
 
-func (n *network) dial(ctx context.Context, from, address string) (net.Conn, error) {
+func (n *network) dial(ctx context.Context, from, address string, life *life) (net.Conn, error) {
 	to, _, _ := strings.Cut(address, ":")
 	n.mu.Lock()
 	at := link{from, to}
@@ -121,6 +128,9 @@ func (n *network) dial(ctx context.Context, from, address string) (net.Conn, err
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	l := n.host(to).listeners[address]
+	if life != nil && life.dead.Load() {
+		return nil, errDead
+	}
 	if l == nil {
 		return nil, fmt.Errorf("dial %s: %w", address, syscall.ECONNREFUSED)
 	}

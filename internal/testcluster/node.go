@@ -92,7 +92,7 @@ func (n *node) start() {
 	}
 	env := server.Environment{
 		FS: lifeFS{n.disk, l}, Clock: &n.clock, Rand: rand.New(rand.NewPCG(c.seed, uint64(n.id)<<32|uint64(n.lives))), Stores: n.raft.stores,
-		Hostname: n.name, Listen: c.network.listen, Dial: c.network.dialer(n.name),
+		Hostname: n.name, Listen: c.network.listener(l), Dial: c.network.dialer(n.name, l),
 	}
 	started := n.started
 	go func() {

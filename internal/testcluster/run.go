@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"runtime"
 	"sync"
 	"time"
 
@@ -164,7 +165,9 @@ func (s *simulation) recover() bool {
 		return false
 	}
 	if !await(healing, func() bool { return c.lacks() == "" || c.failed() }) {
-		c.violate("the cluster doesn't heal: %s", c.lacks())
+		c.violate("the cluster doesn't heal: %s; %v", c.lacks(), c.offsets())
+		stacks := make([]byte, 4<<20)
+		c.events.add("goroutines", "\n%s", stacks[:runtime.Stack(stacks, true)]) // Who waits for what.
 	}
 	if c.failed() {
 		return false

@@ -43,7 +43,8 @@ func (b *Batch) PlainRecords(dst []PlainRecord) ([]PlainRecord, bool) {
 			return dst, false
 		}
 	}
-	return dst, at == len(p)
+	// What follows the records is an error but for a batch that says it has none, which nobody reads.
+	return dst, at == len(p) || b.NumRecords == 0
 }
 
 // locateShort is locate for records like nearly all: lengths and deltas of at most two bytes, no headers. It returns 0

@@ -42,7 +42,7 @@ func (s *State) Expand(id int32, highWatermark int64, eligible Eligible) *Change
 	if f.LogEndOffset < highWatermark || f.LogEndOffset < s.epochStart || !eligible(id, f.BrokerEpoch) {
 		return nil
 	}
-	s.change = &Change{Add: id, ISR: append(slices.Clone(s.committed), id)}
+	s.change = &Change{Add: id, ISR: slices.Sorted(slices.Values(append(slices.Clone(s.committed), id)))}
 	return s.change
 }
 
@@ -63,7 +63,7 @@ func (s *State) Shrink(leaderEnd int64, now time.Time, maxLag time.Duration) *Ch
 	if len(gone) == 0 {
 		return nil
 	}
-	s.change = &Change{Add: none, Remove: gone, ISR: left}
+	s.change = &Change{Add: none, Remove: gone, ISR: slices.Sorted(slices.Values(left))}
 	return s.change
 }
 

@@ -215,3 +215,17 @@ func TestLowWatermark(t *testing.T) {
 		t.Errorf("the leader's own: %d", got)
 	}
 }
+
+// TestProposedOrder: the in-sync replicas are proposed by number, whatever their order was, as the tools then show them of Kafka.
+func TestProposedOrder(t *testing.T) {
+	s := NewState(2, []int32{2, 3, 1}, []int32{2, 1}, 0, start)
+	told(s, 3, 10, 10, 0)
+	if c := s.Expand(3, 10, all); c == nil || !slices.Equal(c.ISR, []int32{1, 2, 3}) {
+		t.Errorf("%+v, want 1, 2, 3", c)
+	}
+	s = NewState(2, []int32{2, 3, 1}, []int32{2, 3, 1}, 0, start)
+	told(s, 1, 10, 10, 100)
+	if c := s.Shrink(10, at(100), lag); c == nil || !slices.Equal(c.ISR, []int32{1, 2}) {
+		t.Errorf("%+v, want 1, 2", c)
+	}
+}

@@ -25,7 +25,7 @@ type Change struct {
 	// Add is the follower that joins; Remove are those that leave. One of the two is empty.
 	Add    int32
 	Remove []int32
-	// ISR is the in-sync replicas after the change.
+	// ISR is the in-sync replicas after the change, by number, as Kafka's leaders propose them.
 	ISR []int32
 }
 
