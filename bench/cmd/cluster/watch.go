@@ -97,7 +97,7 @@ func (w *watcher) until(ctx context.Context, began time.Time, alive []int, want 
 			continue
 		}
 		if time.Since(began) > w.limit {
-			return 0, v, fmt.Errorf("not after %v: node %d says %d of %d led, %d in sync; error: %v", w.limit, alive[i]+1, v.led, v.partitions, v.inSync, err)
+			return 0, v, fmt.Errorf("not after %v: node %d says %d of %d led, %d in sync; error: %w", w.limit, alive[i]+1, v.led, v.partitions, v.inSync, err)
 		}
 		select {
 		case <-ctx.Done():
