@@ -63,10 +63,11 @@ func FuzzFilter(f *testing.F) {
 	}
 	f.Add(batch.AppendEndTxnMarker(nil, 1000, 1, 2, batch.EndTxnMarker{Commit: true}), int64(1), true)
 	f.Fuzz(func(t *testing.T, raw []byte, roundEnd int64, last bool) {
-		b, _, err := batch.Parse(raw)
+		b, behind, err := batch.Parse(raw)
 		if err != nil || b.LastOffset() < b.BaseOffset {
 			return
 		}
+		raw = raw[:len(raw)-len(behind)]
 		fill := Filler{Map: NewOffsetMap(1<<12, 0.9, 0, 100, [16]byte{3}), Codecs: testCodecs, Limits: testLimits, Txns: NewTransactions()}
 		if _, err := fill.Add(&b); err != nil {
 			return
