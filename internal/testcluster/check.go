@@ -169,18 +169,22 @@ func (k *checker) marks() {
 }
 
 // commits: a group's offset is the last one that was acknowledged or told, or one of those whose fate wasn't:
-// such a commit may arrive late, and then replaces a newer one, but only once.
+// such a commit may arrive late, and then replaces a newer one, but only once. A node that was cut off and doesn't know
+// yet that another one is the coordinator may tell what the group had before, as Kafka's does.
 func (k *checker) commits() {
-	now, open := int64(-1), map[int64]bool{}
+	now, by, open, before := int64(-1), int32(0), map[int64]bool{}, map[int64]bool{-1: true}
 	for _, c := range k.h.commits {
-		switch {
-		case c.kind == commitSent:
+		if c.kind == commitSent {
 			open[c.offset] = true
 			continue
-		case c.kind == commitFetched && c.offset != now && !open[c.offset]:
+		}
+		if c.kind == commitFetched && c.offset != now && !open[c.offset] {
+			if c.node != by && before[c.offset] {
+				continue
+			}
 			k.add("committed offset: the group has %d, where %d was acknowledged or told last, and the fate of %d others is open", c.offset, now, len(open))
 		}
-		now = c.offset
+		now, by, before[c.offset] = c.offset, c.node, true
 		delete(open, c.offset)
 	}
 }

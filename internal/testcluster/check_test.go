@@ -18,11 +18,11 @@ func good() (*history, []replicaLog) {
 	h.mark(mark{"c", term{0, 2}, 2, 1})
 	h.leader(term{0, 1}, 1)
 	h.leader(term{0, 2}, 2)
-	h.commit(commitFetched, -1)
-	h.commit(commitSent, 5)
-	h.commit(commitAcked, 5)
-	h.commit(commitSent, 6)
-	h.commit(commitFetched, 6)
+	h.commit(commitFetched, -1, 1)
+	h.commit(commitSent, 5, 1)
+	h.commit(commitAcked, 5, 1)
+	h.commit(commitSent, 6, 1)
+	h.commit(commitFetched, 6, 1)
 	var logs []replicaLog
 	for node := int32(1); node <= 3; node++ {
 		logs = append(logs, replicaLog{0, node, []storedRecord{{0, 1, "a.1"}, {1, 1, "a.2"}, {2, 2, "b.1"}, {3, 2, "a.3"}}})
@@ -73,17 +73,22 @@ func TestCheck(t *testing.T) {
 		{"the watermark goes back", func(h *history, _ []replicaLog) { h.mark(mark{"c", term{0, 2}, 2, 0}) }, "went back from 1"},
 		{"two leaders told", func(h *history, _ []replicaLog) { h.leader(term{0, 2}, 3) }, "two leaders: metadata"},
 		{"two leaders acknowledge", func(h *history, _ []replicaLog) { h.acked(0, 3, 3, []string{"a.3"}, true) }, "two leaders: nodes 2 and 3"},
-		{"a commit is forgotten", func(h *history, _ []replicaLog) { h.commit(commitFetched, 5) }, "the group has 5, where 6"},
+		{"a commit is forgotten", func(h *history, _ []replicaLog) { h.commit(commitFetched, 5, 1) }, "the group has 5, where 6"},
 		{"a late commit counts twice", func(h *history, _ []replicaLog) {
-			h.commit(commitSent, 7)
-			h.commit(commitSent, 8)
-			h.commit(commitAcked, 8)
-			h.commit(commitFetched, 7)
-			h.commit(commitSent, 9)
-			h.commit(commitAcked, 9)
-			h.commit(commitFetched, 7)
+			h.commit(commitSent, 7, 1)
+			h.commit(commitSent, 8, 1)
+			h.commit(commitAcked, 8, 1)
+			h.commit(commitFetched, 7, 1)
+			h.commit(commitSent, 9, 1)
+			h.commit(commitAcked, 9, 1)
+			h.commit(commitFetched, 7, 1)
 		}, "the group has 7, where 9"},
-		{"a commit that nobody sent", func(h *history, _ []replicaLog) { h.commit(commitFetched, 7) }, "the group has 7"},
+		{"a former coordinator makes a commit up", func(h *history, _ []replicaLog) { h.commit(commitFetched, 7, 2) }, "the group has 7"},
+		{"a former coordinator is believed", func(h *history, _ []replicaLog) {
+			h.commit(commitFetched, 5, 2)
+			h.commit(commitFetched, 5, 1)
+		}, "the group has 5, where 6"},
+		{"a commit that nobody sent", func(h *history, _ []replicaLog) { h.commit(commitFetched, 7, 1) }, "the group has 7"},
 	} {
 		h, logs := good()
 		c.damage(h, logs)

@@ -69,13 +69,13 @@ func (c *committer) commit() error {
 	p.Offset = c.offset
 	t.Partitions = append(t.Partitions, p)
 	req.Topics = append(req.Topics, t)
-	c.history.commit(commitSent, c.offset)
+	c.history.commit(commitSent, c.offset, c.coordinator)
 	resp, err := c.ask(c.coordinator, req)
 	if err == nil {
 		err = kerr.ErrorForCode(resp.(*kmsg.OffsetCommitResponse).Topics[0].Partitions[0].ErrorCode)
 	}
 	if err == nil {
-		c.history.commit(commitAcked, c.offset)
+		c.history.commit(commitAcked, c.offset, c.coordinator)
 	}
 	c.cluster.events.add(c.name, "commits %d at n%d: %v", c.offset, c.coordinator, orOK(err))
 	return err
@@ -102,7 +102,7 @@ func (c *committer) fetch() error {
 	if err := kerr.ErrorForCode(p.ErrorCode); err != nil {
 		return err
 	}
-	c.history.commit(commitFetched, p.Offset)
+	c.history.commit(commitFetched, p.Offset, c.coordinator)
 	c.cluster.events.add(c.name, "fetched %d from n%d", p.Offset, c.coordinator)
 	return nil
 }

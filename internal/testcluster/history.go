@@ -62,6 +62,8 @@ const (
 type commit struct {
 	kind   commitKind
 	offset int64
+	// node is the coordinator that was asked.
+	node int32
 }
 
 // storedRecord is a record in a replica.
@@ -118,10 +120,10 @@ func (h *history) leader(t term, node int32) {
 	h.leaders[t][node] = true
 }
 
-func (h *history) commit(kind commitKind, offset int64) {
+func (h *history) commit(kind commitKind, offset int64, node int32) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.commits = append(h.commits, commit{kind, offset})
+	h.commits = append(h.commits, commit{kind, offset, node})
 }
 
 // numAcked is how many records were acknowledged so far.
