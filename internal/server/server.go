@@ -55,12 +55,14 @@ type Server struct {
 	gate           *gate
 	controllerGate *gate
 
-	wire       *wire.Server
-	bound      []wire.Bound
-	logs       *commitlog.Manager
-	replicas   *replica.Manager
-	groups     *service.Groups
-	controller *controller.Controller
+	wire  *wire.Server
+	bound []wire.Bound
+	logs  *commitlog.Manager
+	// metadataDir is set where metadata.log.dir isn't one of the log directories.
+	metadataDir *commitlog.MetadataDir
+	replicas    *replica.Manager
+	groups      *service.Groups
+	controller  *controller.Controller
 	// diverted is controller once it takes connections over.
 	diverted  atomic.Pointer[controller.Controller]
 	forwarder *forwarder
@@ -170,6 +172,9 @@ func (s *Server) Close(ctx context.Context) error {
 	}
 	if s.logs != nil {
 		note("logs", s.logs.Close())
+	}
+	if s.metadataDir != nil {
+		note("metadata directory", s.metadataDir.Close())
 	}
 	return errors.Join(errs...)
 }

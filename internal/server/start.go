@@ -40,6 +40,11 @@ func (s *Server) start(ctx context.Context) error {
 	if err := s.logs.SetClusterID(s.ClusterID()); err != nil {
 		return err
 	}
+	if s.metadataDir != nil {
+		if err := s.metadataDir.SetClusterID(s.ClusterID()); err != nil {
+			return err
+		}
+	}
 	endpoints := s.advertised(b)
 	if b.Roles.Broker {
 		l, err := s.register(ctx, b, endpoints)
@@ -136,6 +141,7 @@ func loops(b *config.Broker) int {
 
 // newController makes this node's part of the metadata quorum, and lets other nodes reach it.
 func (s *Server) newController(b *config.Broker) error {
+	var err error
 	stores := s.env.Stores
 	if stores == nil {
 		stores = controller.DiskStores(b.MetadataLogDir, s.logger)
@@ -148,10 +154,8 @@ func (s *Server) newController(b *config.Broker) error {
 	if !b.Roles.Controller {
 		cfg.Role = controller.RoleBroker
 	}
-	for _, d := range s.logs.Dirs() {
-		if filepath.Clean(d.Path) == filepath.Clean(b.MetadataLogDir) {
-			cfg.DirectoryID = d.ID
-		}
+	if cfg.DirectoryID, err = s.metadataDirectory(b); err != nil {
+		return err
 	}
 	if cfg.Role == controller.RoleBroker || s.hasControllerListener(b) {
 		s.forwarder = newForwarder(s.env.Clock, b.NodeID, milliseconds(b.Quorum.RequestTimeoutMs), s.env.Dial)
@@ -160,13 +164,26 @@ func (s *Server) newController(b *config.Broker) error {
 			cfg.Network = dialNetwork(s.env.Dial)
 		}
 	}
-	var err error
 	if s.controller, err = controller.New(cfg); err != nil {
 		return err
 	}
 	s.diverted.Store(s.controller)
 	s.controllerGate.opens(handlers.NewController(s.deps(), s.controller))
 	return nil
+}
+
+// metadataDirectory is the id of the directory that holds the metadata: one of the log directories, or one of its own.
+func (s *Server) metadataDirectory(b *config.Broker) (id [16]byte, err error) {
+	for _, d := range s.logs.Dirs() {
+		if filepath.Clean(d.Path) == filepath.Clean(b.MetadataLogDir) {
+			return d.ID, nil
+		}
+	}
+	s.metadataDir, err = commitlog.OpenMetadataDir(s.env.FS, s.env.Clock, s.logger, b.MetadataLogDir, b.NodeID, s.logs.ClusterID(), s.newUUID)
+	if err != nil {
+		return id, err
+	}
+	return s.metadataDir.ID(), nil
 }
 
 // dialNetwork is controller.Network over a function.
