@@ -11,7 +11,14 @@ import (
 // TruncateTo removes everything from offset on, durably. A follower does it when its log diverges
 // from the leader's. At or beyond the log end only leader epochs that begin there go.
 func (l *Log) TruncateTo(offset int64) error {
-	return l.truncation(func(f *Log) error { return f.TruncateTo(offset) }, func() error { return l.truncateTo(offset) })
+	future := func(f *Log) error {
+		if offset < (*l.segments.Load())[0].baseOffset {
+			// Nothing is left here; the future log may have more in front.
+			return f.TruncateFullyAndStartAt(offset)
+		}
+		return f.TruncateTo(offset)
+	}
+	return l.truncation(future, func() error { return l.truncateTo(offset) })
 }
 
 // TruncateFullyAndStartAt removes everything, durably; the next record gets offset.
