@@ -33,6 +33,11 @@ var errStreamsClosed = errors.New("controller is closing")
 func (s *streams) add(c net.Conn) (*stream, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	return s.addLocked(c)
+}
+
+// addLocked is add. Requires: s.mu held.
+func (s *streams) addLocked(c net.Conn) (*stream, error) {
 	if s.mu.closed {
 		closeQuietly(c)
 		return nil, errStreamsClosed
@@ -47,7 +52,9 @@ func (s *streams) add(c net.Conn) (*stream, error) {
 
 // serve runs f for a connection on a goroutine that close waits for.
 func (s *streams) serve(c net.Conn, f func(*stream)) {
-	st, err := s.add(c)
+	s.mu.Lock()
+	defer s.mu.Unlock() // Over Go, too: close waits for all who came before it.
+	st, err := s.addLocked(c)
 	if err != nil {
 		return
 	}
