@@ -3,6 +3,7 @@ package commitlog
 import (
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 
@@ -16,13 +17,14 @@ import (
 func TestNoRoomInMove(t *testing.T) {
 	t.Parallel()
 	for n := int64(1); ; n++ {
-		var seen int64
-		armed := false
+		// The log is flushed in the background meanwhile.
+		var seen atomic.Int64
+		var armed atomic.Bool
 		e := movingEnv(vfs.NewInject(vfs.NewMem(), func(_ int64, op vfs.Op, name string) error {
-			if !armed || !strings.HasPrefix(name, "/b") || op != vfs.OpWrite {
+			if !armed.Load() || !strings.HasPrefix(name, "/b") || op != vfs.OpWrite {
 				return nil
 			}
-			if seen++; seen == n {
+			if seen.Add(1) == n {
 				return syscall.ENOSPC
 			}
 			return nil
@@ -46,10 +48,10 @@ func TestNoRoomInMove(t *testing.T) {
 			produce(l)
 		}
 		for range 3 {
-			armed = true
+			armed.Store(true)
 			_, _ = e.m.MoveTo("t", 0, "/b")
 			l = copyOn(e, l, 50)
-			armed = false
+			armed.Store(false)
 			produce(l)
 		}
 		if err := e.m.allOnline(); err != nil {
@@ -63,7 +65,7 @@ func TestNoRoomInMove(t *testing.T) {
 		if err := e.m.Close(); err != nil {
 			t.Fatal(err)
 		}
-		if seen < n {
+		if seen.Load() < n {
 			return
 		}
 	}
