@@ -24,18 +24,25 @@ type copyBegin struct {
 
 // copyBegin finds out where a copy of l begins.
 func (l *Log) copyBegin() (copyBegin, error) {
-	l.mu.Lock()
-	if err := l.usable(); err != nil {
+	var start, offset int64
+	var segs []*segment
+	var snapshots []int64
+	for {
+		l.mu.Lock()
+		if err := l.usable(); err != nil {
+			l.mu.Unlock()
+			return copyBegin{}, err
+		}
+		start, segs, snapshots = l.logStartOffset.Load(), *l.segments.Load(), slices.Clone(l.snapshots)
 		l.mu.Unlock()
-		return copyBegin{}, err
-	}
-	start, segs := l.logStartOffset.Load(), *l.segments.Load()
-	snapshots := slices.Clone(l.snapshots)
-	l.mu.Unlock()
-
-	offset, err := l.batchStart(start)
-	if err != nil {
-		return copyBegin{}, err
+		var err error
+		if offset, err = l.batchStart(start); err == nil {
+			break
+		}
+		if !errors.Is(err, kerr.OffsetOutOfRange) || l.logStartOffset.Load() == start {
+			return copyBegin{}, err
+		}
+		// The start has moved on meanwhile.
 	}
 	state := l.newProducers()
 	from := min(segs[0].baseOffset, offset)
@@ -56,7 +63,7 @@ func (l *Log) copyBegin() (copyBegin, error) {
 			return copyBegin{}, storageError(err)
 		}
 	}
-	err = l.scanSegments(segs, from, offset, func(_ *segment, file vfs.File, h *batch.Header, pos int64) error {
+	err := l.scanSegments(segs, from, offset, func(_ *segment, file vfs.File, h *batch.Header, pos int64) error {
 		b := batch.Batch{Header: *h}
 		if !b.HasProducerID() || h.LastOffset() < state.MapEndOffset() {
 			return nil
@@ -144,7 +151,11 @@ func (l *Log) CopyToFuture(buf []byte) (n int, atEnd bool, err error) {
 
 // copyTo makes the future log follow the start of l, and copies a piece. Requires: l.copying held.
 func (l *Log) copyTo(f *Log, buf []byte) (int, error) {
-	if err := l.leadStart(f); err != nil {
+	start := l.logStartOffset.Load()
+	switch err := l.leadStart(f); {
+	case errors.Is(err, kerr.OffsetOutOfRange) && l.logStartOffset.Load() > start:
+		return 0, nil // As below.
+	case err != nil:
 		return 0, err
 	}
 	from, end := f.logEndOffset.Load(), l.logEndOffset.Load()
