@@ -219,19 +219,7 @@ func (c *cleaner) noRoom(l *Log, err error) {
 // pause implements cleaning.pause.
 func (c *cleaner) pause(ctx context.Context, n int) error {
 	if d := c.throttle.Take(int64(n), c.m.clk.Now()); d > 0 {
-		return sleep(ctx, c.m.clk, d)
-	}
-	return ctx.Err()
-}
-
-// sleep waits for d or the end of ctx.
-func sleep(ctx context.Context, clk clock.Clock, d time.Duration) error {
-	woken := make(chan struct{})
-	timer := clk.AfterFunc(d, func() { close(woken) })
-	defer timer.Stop()
-	select {
-	case <-woken:
-	case <-ctx.Done():
+		return clock.Sleep(ctx, c.m.clk, d)
 	}
 	return ctx.Err()
 }

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/ottla/ottla/controller/image"
+	"github.com/ottla/ottla/internal/clock"
 )
 
 // maxAssign bounds the partitions of one message to the controller (Kafka: AssignmentsManager).
@@ -113,7 +114,7 @@ func (a *assigner) run() {
 				a.pending[p] = struct{}{}
 			}
 			a.mu.Unlock()
-			if sleep(a.ctx, a.m.cfg.Clock, retry) == nil {
+			if clock.Sleep(a.ctx, a.m.cfg.Clock, retry) == nil {
 				retry = min(2*retry, maxMoveRetry)
 			}
 		}

@@ -168,7 +168,7 @@ func (v *mover) move(p *Partition) {
 			}
 		}
 		if err != nil {
-			if v.over(p, l, err) || sleep(v.ctx, v.m.cfg.Clock, retry) != nil {
+			if v.over(p, l, err) || clock.Sleep(v.ctx, v.m.cfg.Clock, retry) != nil {
 				return
 			}
 			retry = min(2*retry, maxMoveRetry)
@@ -176,7 +176,7 @@ func (v *mover) move(p *Partition) {
 		}
 		retry = moveRetry
 		for d := v.throttle.Take(int64(n), v.m.cfg.Clock.Now()); d > 0 && l.Future() != nil; d = v.throttle.Take(0, v.m.cfg.Clock.Now()) {
-			if sleep(v.ctx, v.m.cfg.Clock, d) != nil {
+			if clock.Sleep(v.ctx, v.m.cfg.Clock, d) != nil {
 				return
 			}
 		}
@@ -233,16 +233,4 @@ func (p *Partition) swapLog(l *commitlog.Log, finish func(*commitlog.Log) (*comm
 		p.use(next)
 	}
 	return err
-}
-
-// sleep waits for d or the end of ctx.
-func sleep(ctx context.Context, clk clock.Clock, d time.Duration) error {
-	woken := make(chan struct{})
-	timer := clk.AfterFunc(d, func() { close(woken) })
-	defer timer.Stop()
-	select {
-	case <-woken:
-	case <-ctx.Done():
-	}
-	return ctx.Err()
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/ottla/ottla/controller/image"
+	"github.com/ottla/ottla/internal/clock"
 	"github.com/ottla/ottla/internal/config"
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -122,7 +123,7 @@ func (s *Server) persist(ctx context.Context, what string, attempt func(context.
 			logged[err.Error()] = true
 			s.logger.Info("the controller refuses or can't be reached, trying again", "request", what, "error", err)
 		}
-		if !s.sleep(ctx, pause) {
+		if clock.Sleep(ctx, s.env.Clock, pause) != nil {
 			return errors.Join(context.Cause(ctx), err)
 		}
 	}
@@ -136,19 +137,6 @@ func hopeless(err error) bool {
 		}
 	}
 	return false
-}
-
-// sleep waits for d; it reports false if ctx ended first.
-func (s *Server) sleep(ctx context.Context, d time.Duration) bool {
-	woken := make(chan struct{})
-	t := s.env.Clock.AfterFunc(d, func() { close(woken) })
-	defer t.Stop()
-	select {
-	case <-woken:
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }
 
 func (l *lifecycle) heartbeat(ctx context.Context, wantShutdown bool) (*kmsg.BrokerHeartbeatResponse, error) {
@@ -227,20 +215,20 @@ func (l *lifecycle) stop(ctx context.Context) error {
 	if !l.handsOver {
 		return nil
 	}
-	clock := l.server.env.Clock
-	heard := clock.Now()
+	clk := l.server.env.Clock
+	heard := clk.Now()
 	for pause := minRetry; ; pause = min(2*pause, l.interval) {
 		r, err := l.heartbeat(ctx, true)
 		switch {
 		case err == nil && r.ShouldShutdown:
 			return nil
 		case err == nil:
-			heard = clock.Now()
-		case errors.Is(err, kerr.StaleBrokerEpoch), clock.Now().Sub(heard) > controllerSilence:
+			heard = clk.Now()
+		case errors.Is(err, kerr.StaleBrokerEpoch), clk.Now().Sub(heard) > controllerSilence:
 			l.server.logger.Warn("stopping without the controller's consent", "error", err)
 			return nil
 		}
-		if !l.server.sleep(ctx, pause) {
+		if clock.Sleep(ctx, clk, pause) != nil {
 			return fmt.Errorf("leadership is not handed over: %w", errors.Join(context.Cause(ctx), err))
 		}
 	}
