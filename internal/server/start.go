@@ -197,8 +197,11 @@ func (d dialNetwork) Dial(ctx context.Context, address string) (net.Conn, error)
 // newBroker makes what a broker consists of; all of it follows the metadata.
 func (s *Server) newBroker(b *config.Broker) {
 	s.peers = &peers{
-		clock: s.env.Clock, image: s.controller.Image, listener: b.Endpoints.InterBroker, clientID: fmt.Sprintf("broker-%d", b.NodeID),
-		timeout: milliseconds(b.Replication.SocketTimeoutMs), dial: s.env.Dial, conns: map[peerKey]*peer{},
+		image: s.controller.Image, listener: b.Endpoints.InterBroker,
+		conns: newConnections[peerKey](wire.ClientConfig{
+			ClientID: fmt.Sprintf("broker-%d", b.NodeID), Clock: s.env.Clock, Timeout: milliseconds(b.Replication.SocketTimeoutMs), Dial: s.env.Dial,
+			ReuseFetches: true, // Each fetcher has a connection of its own, and one fetch at a time.
+		}, errPeersClosed),
 	}
 	s.replicas = replica.NewManager(replica.Config{
 		NodeID: b.NodeID, IncarnationID: s.controller.Incarnation(), Logs: s.logs, Clock: s.env.Clock, Logger: s.logger,

@@ -22,13 +22,13 @@ func TestConnectGivesUpWithItsContext(t *testing.T) {
 		slow := make(chan struct{})
 		go func() {
 			defer close(slow)
-			_, _ = f.connect(t.Context(), lineKey{"c:1", lineOwn})
+			_, _ = f.lines.to(t.Context(), lineKey{"c:1", lineOwn}, "c:1")
 		}()
 		synctest.Wait()
 		began := time.Now()
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if _, err := f.connect(ctx, lineKey{"c:1", lineOwn}); !errors.Is(err, context.DeadlineExceeded) || time.Since(began) != time.Second {
+		if _, err := f.lines.to(ctx, lineKey{"c:1", lineOwn}, "c:1"); !errors.Is(err, context.DeadlineExceeded) || time.Since(began) != time.Second {
 			t.Errorf("after %v: %v, want a deadline exceeded after 1s", time.Since(began), err)
 		}
 		<-slow
