@@ -2,6 +2,7 @@ package server
 
 import (
 	"github.com/ottla/ottla/controller/image"
+	"github.com/ottla/ottla/replica"
 	"github.com/ottla/ottla/wire"
 	"github.com/prometheus/client_golang/prometheus"
 )
@@ -83,35 +84,23 @@ func (c *collector) collectWire(out chan<- prometheus.Metric) {
 }
 
 func (c *collector) collectPartitions(out chan<- prometheus.Metric) {
-	img, node := c.server.controller.Image(), c.server.settings.Broker().NodeID
-	var held, led, under, underMin, leaderless int
+	img := c.server.controller.Image()
+	leaderless := 0
 	for t := range img.Topics() {
-		minISR := int(c.server.topicSettings(img, t.Name).MinInsyncReplicas)
 		for _, p := range t.Partitions() {
 			if p.Leader == image.NoLeader {
 				leaderless++
 			}
-			for _, r := range p.Replicas {
-				if r == node {
-					held++
-				}
-			}
-			if p.Leader != node {
-				continue
-			}
-			led++
-			if len(p.ISR) < len(p.Replicas) {
-				under++
-			}
-			if len(p.ISR) < min(minISR, len(p.Replicas)) {
-				underMin++
-			}
 		}
 	}
-	gauge(out, metricPartitions, held)
-	gauge(out, metricLeaders, led)
-	gauge(out, metricUnderReplicated, under)
-	gauge(out, metricUnderMinISR, underMin)
+	var held replica.Stats // A node that is controller only has none.
+	if c.server.replicas != nil {
+		held = c.server.replicas.Stats()
+	}
+	gauge(out, metricPartitions, held.Partitions)
+	gauge(out, metricLeaders, held.Leaders)
+	gauge(out, metricUnderReplicated, held.UnderReplicated)
+	gauge(out, metricUnderMinISR, held.UnderMinISR)
 	gauge(out, metricLeaderless, leaderless)
 	gauge(out, metricTopics, img.NumTopics())
 	gauge(out, metricAllPartitions, img.NumPartitions())
