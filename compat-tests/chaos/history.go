@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -102,7 +103,7 @@ func (h *history) check(replicas map[int][]entry) []string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	var reference []entry
-	for _, id := range slices.Sorted(mapsKeys(replicas)) {
+	for _, id := range slices.Sorted(maps.Keys(replicas)) {
 		log := replicas[id]
 		if reference == nil {
 			reference = log

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -274,7 +275,7 @@ func breakThings(c *cluster, o options, kinds []fault, histories []*history) (vi
 			f.name, broken.Seconds(), time.Since(began).Seconds()-broken.Seconds(), worst.Seconds())
 	}
 	fmt.Printf("\n%-16s %6s %10s %10s\n", "fault", "times", "median s", "max s")
-	for _, name := range slices.Sorted(mapsKeys(gaps)) {
+	for _, name := range slices.Sorted(maps.Keys(gaps)) {
 		g := gaps[name]
 		slices.Sort(g)
 		fmt.Printf("%-16s %6d %10.2f %10.2f\n", name, len(g), g[len(g)/2].Seconds(), g[len(g)-1].Seconds())

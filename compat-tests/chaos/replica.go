@@ -5,14 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
-	"iter"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 )
-
-func mapsKeys[K comparable, V any](m map[K]V) iter.Seq[K] { return maps.Keys(m) }
 
 // readReplica reads the records of a partition out of its segment files, checking each batch.
 func readReplica(dir string) ([]entry, error) {

@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"os"
 	"sync/atomic"
-	"syscall"
 )
 
 // ErrInjected is what an injected failure is, by errors.Is.
@@ -53,16 +52,6 @@ func FailNth(n int64) func(int64, Op, string) error {
 	return func(i int64, op Op, name string) error {
 		if i == n {
 			return pathError(string(op), name, ErrInjected)
-		}
-		return nil
-	}
-}
-
-// FillNth lets the disk be full at the n-th call only.
-func FillNth(n int64) func(int64, Op, string) error {
-	return func(i int64, op Op, name string) error {
-		if i == n {
-			return pathError(string(op), name, syscall.ENOSPC)
 		}
 		return nil
 	}
