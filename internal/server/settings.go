@@ -74,6 +74,7 @@ func (s *Server) followSettings(_, img *image.Image, delta *image.Delta) {
 			b := s.settings.SetDynamic(img.Configs(image.ResourceBroker, node), img.Configs(image.ResourceBroker, ""))
 			s.wire.SetConnectionLimits(connectionLimits(&b.Network))
 			s.logs.SetProducerIDExpiration(milliseconds(b.Logs.ProducerIDExpirationMs))
+			s.logs.SetMinFreeBytes(b.Logs.MinFreeBytes)
 			s.logs.SetCleaner(cleanerConfig(b))
 			s.replicas.SetFetchers(int(b.Replication.Fetchers))
 			s.replicas.SetThrottles(b.Replication.LeaderThrottledRate, b.Replication.FollowerThrottledRate)
@@ -109,6 +110,7 @@ func (s *Server) logManagerConfig(b *config.Broker) commitlog.ManagerConfig {
 		HighWatermarkInterval:             milliseconds(b.Logs.HighWatermarkCheckpointIntervalMs),
 		ProducerIDExpiration:              milliseconds(b.Logs.ProducerIDExpirationMs),
 		ProducerIDExpirationCheckInterval: milliseconds(b.Logs.ProducerIDExpirationCheckIntervalMs),
+		MinFreeBytes:                      b.Logs.MinFreeBytes,
 		Cleaner:                           cleanerConfig(b),
 		IdleFiles:                         idleFiles(s.maxOpenFiles()),
 		UnflushedFiles:                    s.maxOpenFiles() / 2,
