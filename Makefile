@@ -70,7 +70,7 @@ fuzz: tools ## every fuzz target for FUZZTIME each (default 30s)
 
 .PHONY: model
 model: ## a million random steps of a log against its model, seed printed; then a power cut and an error at every file system call
-	$(GO) test ./log -run 'TestTransactionModel$$' -v -model.steps=1000000 -timeout 30m | grep -v 'level=INFO'
+	set -o pipefail; $(GO) test ./log -run 'TestTransactionModel$$' -v -model.steps=1000000 -timeout 30m | grep -v 'level=INFO'
 	$(GO) test ./log -run 'TestCrash|TestError' -v -crash.all -timeout 30m
 
 .PHONY: hostile
