@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -61,6 +62,7 @@ type node struct {
 	c    *cluster
 	id   int32
 	fs   *vfs.Mem
+	ids  atomic.Uint32
 	logs *commitlog.Manager
 	m    *Manager
 	up   bool
@@ -148,7 +150,7 @@ func (c *cluster) start(id int32) {
 	logger := slog.New(slog.DiscardHandler)
 	var err error
 	n.logs, err = commitlog.Open(context.Background(), n.fs, c.clk, logger, commitlog.ManagerConfig{
-		Dirs: []string{"/data"}, NodeID: id, NewUUID: func() [16]byte { return [16]byte{byte(id)} },
+		Dirs: []string{"/data"}, NodeID: id, NewUUID: uuids(&n.ids, id),
 	})
 	if err != nil {
 		c.t.Fatal(err)

@@ -2,7 +2,9 @@ package replica
 
 import (
 	"context"
+	"encoding/binary"
 	"log/slog"
+	"sync/atomic"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -26,6 +28,16 @@ type rig struct {
 	img  *image.Image
 	logs *commitlog.Manager
 	m    *Manager
+	ids  atomic.Uint32
+}
+
+// uuids makes ids that tell nodes apart, and never the same one twice: names of directories that are deleted have them.
+func uuids(made *atomic.Uint32, node int32) func() [16]byte {
+	return func() [16]byte {
+		id := [16]byte{byte(node)}
+		binary.BigEndian.PutUint32(id[12:], made.Add(1))
+		return id
+	}
 }
 
 func newRig(t testing.TB) *rig {
@@ -40,7 +52,7 @@ func (r *rig) open() {
 	r.t.Helper()
 	logger := slog.New(slog.DiscardHandler)
 	logs, err := commitlog.Open(context.Background(), r.fs, clock.System{}, logger, commitlog.ManagerConfig{
-		Dirs: []string{"/data"}, NodeID: self, NewUUID: func() [16]byte { return [16]byte{1} },
+		Dirs: []string{"/data"}, NodeID: self, NewUUID: uuids(&r.ids, self),
 	})
 	if err != nil {
 		r.t.Fatal(err)
