@@ -178,7 +178,9 @@ func (n *node) ready() bool {
 // stop ends a broker in order.
 func (c *cluster) stop(id int32) {
 	n := c.nodes[id]
+	c.mu.Lock()
 	n.up = false
+	c.mu.Unlock()
 	n.m.Close()
 	if err := n.logs.Close(); err != nil {
 		c.t.Error(err)

@@ -85,8 +85,10 @@ func TestLiveNewTopic(t *testing.T) {
 		time.Sleep(time.Second)
 		synctest.Wait()
 		id := idOf("new", 1)
+		c.mu.Lock()
 		c.decide(&metadata.TopicRecord{Name: "new", TopicID: id},
 			&metadata.PartitionRecord{TopicID: id, Replicas: []int32{1, 2, 3}, ISR: []int32{1, 2, 3}, Leader: 1, Directories: make([]image.ID, 3)})
+		c.mu.Unlock()
 		// The followers hear of it first, and ask a leader that doesn't know yet.
 		for _, id := range []int32{2, 3} {
 			for c.publish(id) {
