@@ -195,7 +195,8 @@ func TestCrowded(t *testing.T) {
 			if _, err := appendRecords(l, 1, 8, 1000); err != nil {
 				t.Fatal(err)
 			}
-			if n := e.m.pool.Pinned(); n > limit+limit/2 {
+			// The flusher may hold on to an index while it writes it.
+			if n := e.m.pool.Pinned(); n > limit+limit/2+1 {
 				t.Fatalf("%d files wait for a flush in round %d", n, round)
 			}
 		}
