@@ -85,7 +85,7 @@ func (l *Log) appendAnalyzed(a *validate.Analysis, p *validate.Params, cfg *sett
 	}
 	if p.Origin != validate.OriginReplication {
 		l.producers.SetVerificationEnabled(l.host.verifiesTransactions())
-		d, err := l.producers.Check(&res.Batch, checkOptions(opts))
+		d, err := l.check(&res.Batch, checkOptions(opts))
 		if err != nil {
 			return info, false, err
 		}

@@ -1,6 +1,7 @@
 package commitlog
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path"
@@ -315,6 +316,9 @@ func (d *driver) wrong() error {
 		raw, _ = d.data(o)
 	}
 	info, err := d.l.Append(raw, opts)
+	if errors.Is(err, kerr.KafkaStorageError) {
+		return d.failed(err)
+	}
 	if kerror.CodeOf(err) != want.Code {
 		return fmt.Errorf("answered %+v, %w; want %s", info, err, want.Message)
 	}
@@ -322,13 +326,16 @@ func (d *driver) wrong() error {
 	return nil
 }
 
-// retry sends a producer's last batch again.
+// retry sends one of a producer's last five batches again. The log has it still unless it was compacted away or
+// deleted.
 func (d *driver) retry() error {
 	o, p := d.producer()
 	if p == nil || len(p.recent) == 0 {
 		return nil
 	}
-	last := p.recent[len(p.recent)-1]
+	back := d.intn(min(len(p.recent), 5))
+	last := p.recent[len(p.recent)-1-back]
+	mayBeGone := back > 0 && (d.e.cfg.Compact || last.BaseOffset < (*d.l.segments.Load())[0].baseOffset)
 	o.BaseSequence, o.Transactional = last.BaseSequence, last.Attributes.IsTransactional()
 	b := testCodecs.NewBuilder(nil, o)
 	for range last.NumRecords {
@@ -339,6 +346,12 @@ func (d *driver) retry() error {
 		return err
 	}
 	info, err := d.l.Append(raw, AppendOptions{LeaderEpoch: 1})
+	switch {
+	case errors.Is(err, kerr.KafkaStorageError):
+		return d.failed(err)
+	case mayBeGone && errors.Is(err, kerr.OutOfOrderSequenceNumber):
+		return nil
+	}
 	if err != nil || !info.Duplicate || info.FirstOffset != last.BaseOffset || info.LastOffset != last.LastOffset() {
 		return fmt.Errorf("answered %+v, %w; the batch is [%d, %d]", info, err, last.BaseOffset, last.LastOffset())
 	}

@@ -120,6 +120,15 @@ func withTimeout(ctx context.Context, c clock.Clock, d time.Duration) (context.C
 func (c *Client) Request(ctx context.Context, req kmsg.Request) (kmsg.Response, error) {
 	ctx, cancel := withTimeout(ctx, c.cfg.Clock, c.cfg.Timeout)
 	defer cancel()
+	p, err := c.Start(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	return p.Wait(ctx)
+}
+
+// Start sends req at its version. Requests that one goroutine starts reach the broker in that order.
+func (c *Client) Start(ctx context.Context, req kmsg.Request) (*Pending, error) {
 	produce, ok := req.(*kmsg.ProduceRequest)
 	silent := ok && produce.Acks == 0
 	k := &call{key: req.Key(), version: req.GetVersion(), response: req.ResponseKind(), done: make(chan struct{})}
@@ -132,13 +141,26 @@ func (c *Client) Request(ctx context.Context, req kmsg.Request) (kmsg.Response, 
 		return nil, err
 	}
 	if silent {
-		return nil, nil
+		k.response = nil
+		close(k.done)
 	}
+	return &Pending{c, k, id}, nil
+}
+
+// Pending is a request that was sent.
+type Pending struct {
+	client *Client
+	call   *call
+	id     int32
+}
+
+// Wait returns the response. A context that ends abandons the wait and leaves the connection usable.
+func (p *Pending) Wait(ctx context.Context) (kmsg.Response, error) {
 	select {
-	case <-k.done:
-		return k.response, k.err
+	case <-p.call.done:
+		return p.call.response, p.call.err
 	case <-ctx.Done():
-		c.forget(id)
+		p.client.forget(p.id)
 		return nil, context.Cause(ctx)
 	}
 }

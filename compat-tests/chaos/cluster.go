@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"syscall"
 	"time"
@@ -20,6 +21,8 @@ type cluster struct {
 	admin   *kadm.Client
 	client  *kgo.Client
 	topic   string
+	// clientLog is what clients log.
+	clientLog *os.File
 }
 
 func (c *cluster) node(id int32) *node { return c.nodes[id-1] }
@@ -95,6 +98,7 @@ func (c *cluster) newClient(opts ...kgo.Opt) (*kgo.Client, error) {
 		kgo.SeedBrokers(c.bootstrap()...), kgo.DialTimeout(2 * time.Second), kgo.RequestTimeoutOverhead(5 * time.Second),
 		kgo.RetryBackoffFn(func(int) time.Duration { return 50 * time.Millisecond }), kgo.MetadataMinAge(100 * time.Millisecond),
 		kgo.RecordRetries(1 << 30), kgo.ConnIdleTimeout(time.Minute),
+		kgo.WithLogger(kgo.BasicLogger(c.clientLog, kgo.LogLevelInfo, func() string { return time.Now().Format("15:04:05.000 ") })),
 	}, opts...)...)
 }
 

@@ -130,8 +130,14 @@ func start(o options) (c *cluster, stop func(), err error) {
 		if w != nil {
 			_ = w.close() // The namespaces are empty.
 		}
+		if c.clientLog != nil {
+			_ = c.clientLog.Close() // For people only.
+		}
 	}
 	if err != nil {
+		return c, stop, err
+	}
+	if c.clientLog, err = os.Create(filepath.Join(o.dir, "clients.log")); err != nil {
 		return c, stop, err
 	}
 	for id := 1; id <= 3; id++ {

@@ -53,30 +53,60 @@ func (c *client) anyNode() int32 { return int32(1 + c.rng.IntN(len(c.cluster.nod
 
 // ask sends a request to a node. After an error the connection isn't used again.
 func (c *client) ask(node int32, req kmsg.Request) (kmsg.Response, error) {
+	responses, err := c.askAll(node, []kmsg.Request{req})
+	if err != nil {
+		return nil, err
+	}
+	return responses[0], nil
+}
+
+// askAll sends requests to a node without waiting in between, and returns the responses up to the first that
+// doesn't come, of which err tells. After an error the connection isn't used again.
+func (c *client) askAll(node int32, reqs []kmsg.Request) (responses []kmsg.Response, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), requestTimeout)
 	defer cancel()
-	conn := c.conns[node]
-	if conn != nil {
-		select {
-		case <-conn.Done():
-			conn = nil
-		default:
-		}
+	conn, err := c.connect(ctx, node)
+	if err != nil {
+		return nil, err
 	}
-	if conn == nil {
-		var err error
-		conn, err = wire.Dial(ctx, wire.ClientConfig{Address: fmt.Sprintf("n%d:9092", node), ClientID: c.name, Clock: clock.System{}, Dial: c.cluster.network.dialer(c.name, nil)})
+	defer func() {
+		if err != nil {
+			_ = conn.Close() // What is told of it is err.
+			delete(c.conns, node)
+		}
+	}()
+	var sent []*wire.Pending
+	for _, req := range reqs {
+		p, err := conn.Start(ctx, req)
 		if err != nil {
 			return nil, err
 		}
+		sent = append(sent, p)
+	}
+	for _, p := range sent {
+		resp, err := p.Wait(ctx)
+		if err != nil {
+			return responses, err
+		}
+		responses = append(responses, resp)
+	}
+	return responses, nil
+}
+
+// connect returns the connection to a node, a new one if there is none that lives.
+func (c *client) connect(ctx context.Context, node int32) (*wire.Client, error) {
+	if conn := c.conns[node]; conn != nil {
+		select {
+		case <-conn.Done():
+		default:
+			return conn, nil
+		}
+	}
+	conn, err := wire.Dial(ctx, wire.ClientConfig{Address: fmt.Sprintf("n%d:9092", node), ClientID: c.name, Clock: clock.System{}, Dial: c.cluster.network.dialer(c.name, nil)})
+	if err == nil {
 		c.conns[node] = conn
 	}
-	resp, err := conn.Request(ctx, req)
-	if err != nil {
-		_ = conn.Close() // What is told of it is err.
-		delete(c.conns, node)
-	}
-	return resp, err
+	return conn, err
 }
 
 // refresh learns who leads, from some node.

@@ -12,8 +12,12 @@ import (
 	"github.com/ottla/ottla/log/batch"
 )
 
-// producer writes numbered records to one partition with acks=all, idempotently: a batch whose fate it wasn't
-// told is sent again, with the same sequence numbers, until it is acknowledged.
+// maxInFlight is how many batches of a producer may be under way: as many as brokers remember (KIP-98).
+const maxInFlight = 5
+
+// producer writes numbered records to one partition with acks=all, idempotently and with several batches in flight:
+// those whose fate it wasn't told are sent again, in order and with the same sequence numbers, until they are
+// acknowledged.
 type producer struct {
 	*client
 	partition int32
@@ -25,6 +29,16 @@ type producer struct {
 	epoch    int16
 	sequence int32
 	number   int
+	// waiting are the batches that aren't acknowledged, in order; at most maxInFlight.
+	waiting []sentBatch
+}
+
+// sentBatch is a batch of a producer.
+type sentBatch struct {
+	raw    []byte
+	values []string
+	// attempts is how often it was sent.
+	attempts int
 }
 
 // init gets a producer id.
@@ -55,14 +69,17 @@ func (p *producer) run(ctx context.Context, stop <-chan struct{}) {
 			return
 		case <-time.After(time.Duration(p.rng.Int64N(int64(p.pause)))):
 		}
-		if !p.produce(ctx, 1+p.rng.IntN(3)) {
+		for range 1 + p.rng.IntN(maxInFlight) {
+			p.build(1 + p.rng.IntN(3))
+		}
+		if !p.produce(ctx) {
 			return
 		}
 	}
 }
 
-// produce sends a batch until it is acknowledged; false if that will never be.
-func (p *producer) produce(ctx context.Context, records int) bool {
+// build makes a batch, which waits to be acknowledged from then on.
+func (p *producer) build(records int) {
 	o := batch.DefaultOptions()
 	o.ProducerID, o.ProducerEpoch, o.BaseSequence = p.id, p.epoch, p.sequence
 	b := p.codecs.NewBuilder(nil, o)
@@ -79,7 +96,15 @@ func (p *producer) produce(ctx context.Context, records int) bool {
 	}
 	p.history.try(values)
 	p.sequence += int32(records)
-	for attempt := 0; ctx.Err() == nil; attempt++ {
+	p.waiting = append(p.waiting, sentBatch{raw: raw, values: values})
+}
+
+// produce sends what waits until all of it is acknowledged; false if that will never be.
+func (p *producer) produce(ctx context.Context) bool {
+	for attempt := 0; len(p.waiting) > 0; attempt++ {
+		if ctx.Err() != nil {
+			return false
+		}
 		node, epoch, ok := p.leader(p.partition)
 		if !ok {
 			_ = p.refresh() // Tried again below.
@@ -88,39 +113,49 @@ func (p *producer) produce(ctx context.Context, records int) bool {
 				continue
 			}
 		}
-		base, err := p.send(node, raw)
+		err := p.send(node)
 		switch {
 		case err == nil:
-			p.history.acked(p.partition, node, base, values, attempt == 0)
-			p.cluster.events.add(p.name, "%v acknowledged by n%d at %d-%d, attempt %d", values, node, p.partition, base, attempt+1)
-			return true
+			continue
 		case errors.Is(err, kerr.OutOfOrderSequenceNumber), errors.Is(err, kerr.UnknownProducerID), errors.Is(err, kerr.InvalidProducerEpoch),
 			errors.Is(err, kerr.InvalidProducerIDMapping):
 			// All batches before were acknowledged: the leader should have them.
-			p.cluster.violate("%s: n%d, believed to lead epoch %d of partition %d, refuses %v: %v", p.name, node, epoch, p.partition, values, err)
+			p.cluster.violate("%s: n%d, believed to lead epoch %d of partition %d, refuses %v: %v", p.name, node, epoch, p.partition, p.waiting[0].values, err)
 			return false
 		}
-		p.cluster.events.add(p.name, "%v not acknowledged by n%d (epoch %d): %v", values, node, epoch, err)
+		p.cluster.events.add(p.name, "%v not acknowledged by n%d (epoch %d): %v", p.waiting[0].values, node, epoch, err)
 		_ = p.refresh() // Tried again with the next attempt.
 		p.backoff(attempt)
 	}
-	return false
+	return true
 }
 
-// send sends a batch to a node once.
-func (p *producer) send(node int32, raw []byte) (base int64, err error) {
-	req := kmsg.NewPtrProduceRequest()
-	req.Version, req.Acks, req.TimeoutMillis = 11, -1, int32(requestTimeout/time.Millisecond)-500
-	t := kmsg.NewProduceRequestTopic()
-	t.Topic = topic
-	pt := kmsg.NewProduceRequestTopicPartition()
-	pt.Partition, pt.Records = p.partition, raw
-	t.Partitions = append(t.Partitions, pt)
-	req.Topics = append(req.Topics, t)
-	resp, err := p.ask(node, req)
-	if err != nil {
-		return 0, err
+// send sends all that waits to a node, and takes away what it acknowledges in order. It returns the error of the
+// first batch that it doesn't acknowledge; what it makes of those behind that one doesn't count.
+func (p *producer) send(node int32) error {
+	var reqs []kmsg.Request
+	for i := range p.waiting {
+		p.waiting[i].attempts++
+		req := kmsg.NewPtrProduceRequest()
+		req.Version, req.Acks, req.TimeoutMillis = 11, -1, int32(requestTimeout/time.Millisecond)-500
+		t := kmsg.NewProduceRequestTopic()
+		t.Topic = topic
+		pt := kmsg.NewProduceRequestTopicPartition()
+		pt.Partition, pt.Records = p.partition, p.waiting[i].raw
+		t.Partitions = append(t.Partitions, pt)
+		req.Topics = append(req.Topics, t)
+		reqs = append(reqs, req)
 	}
-	r := &resp.(*kmsg.ProduceResponse).Topics[0].Partitions[0]
-	return r.BaseOffset, kerr.ErrorForCode(r.ErrorCode)
+	responses, err := p.askAll(node, reqs)
+	for _, resp := range responses {
+		r := &resp.(*kmsg.ProduceResponse).Topics[0].Partitions[0]
+		if err := kerr.ErrorForCode(r.ErrorCode); err != nil {
+			return err
+		}
+		b := &p.waiting[0]
+		p.history.acked(p.partition, node, r.BaseOffset, b.values, b.attempts == 1)
+		p.cluster.events.add(p.name, "%v acknowledged by n%d at %d-%d, attempt %d", b.values, node, p.partition, r.BaseOffset, b.attempts)
+		p.waiting = p.waiting[1:]
+	}
+	return err
 }

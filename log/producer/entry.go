@@ -35,6 +35,9 @@ type entry struct {
 	coordinatorEpoch int32
 	producerEpoch    int16
 	numBatches       uint8 // last and older together
+	// partial says that batches before those that are remembered may be in the log: a snapshot has
+	// only the last one.
+	partial bool
 }
 
 // newEntry is a producer of which nothing is known.
@@ -59,7 +62,7 @@ func (e *entry) lastSequence() int32 {
 func (e *entry) setEpoch(epoch int16) {
 	if e.producerEpoch != epoch {
 		e.producerEpoch = epoch
-		e.numBatches, e.older = 0, nil
+		e.numBatches, e.older, e.partial = 0, nil, false
 	}
 }
 
@@ -77,7 +80,20 @@ func (e *entry) addBatch(m BatchMetadata) {
 	}
 	e.last = m
 	e.numBatches++
+	e.partial = e.partial && e.numBatches < maxBatches
 	e.lastTimestamp = m.Timestamp
+}
+
+// batches are the remembered ones, oldest first.
+func (e *entry) batches() []BatchMetadata {
+	if e.numBatches == 0 {
+		return nil
+	}
+	var list []BatchMetadata
+	if e.numBatches > 1 {
+		list = append(list, e.older[:e.numBatches-1]...)
+	}
+	return append(list, e.last)
 }
 
 // find returns the remembered batch with exactly these sequence numbers.

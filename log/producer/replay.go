@@ -32,7 +32,7 @@ func (s *State) Replay(b *batch.Batch) (CompletedTxn, bool, error) {
 	}
 	e := s.lookup(b.ProducerID)
 	e.setEpoch(b.ProducerEpoch)
-	e.addBatch(metadata(b))
+	e.addBatch(Metadata(&b.Header))
 	if b.Attributes.IsTransactional() {
 		if e.txnFirstOffset == noOffset {
 			e.txnFirstOffset = b.BaseOffset

@@ -23,7 +23,7 @@ import (
 //	34  int32  coordinator epoch          -1: none
 //	38  int64  first offset of the open transaction, -1: none
 //
-// Of the five batches only the last is kept.
+// Of the five batches only the last is kept; see Recall for the others.
 const (
 	snapshotVersion    = 1
 	snapshotHeadBytes  = 10
@@ -142,6 +142,7 @@ func decodeEntry(b []byte) (int64, entry) {
 	}
 	if m.LastOffset >= 0 {
 		e.addBatch(m)
+		e.partial = true
 	}
 	e.lastTimestamp = m.Timestamp
 	e.coordinatorEpoch = int32(binary.BigEndian.Uint32(b[34:]))

@@ -3,8 +3,6 @@ package producer
 import (
 	"cmp"
 	"slices"
-
-	"github.com/ottla/ottla/log/batch"
 )
 
 // DefaultMaxProducers is used if Config.MaxProducers is 0.
@@ -155,13 +153,5 @@ func (s *State) store(producerID int64, e entry) {
 	s.producers[producerID] = e
 	if len(s.producers) > s.cfg.MaxProducers {
 		s.evict(producerID)
-	}
-}
-
-// metadata is what is remembered of a data batch.
-func metadata(b *batch.Batch) BatchMetadata {
-	return BatchMetadata{
-		LastSequence: b.LastSequence(), OffsetDelta: b.LastOffsetDelta,
-		LastOffset: b.LastOffset(), Timestamp: b.MaxTimestamp,
 	}
 }
