@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"testing"
@@ -8,6 +9,7 @@ import (
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
 // TestThreeVoters starts three voters and a broker and checks that the first leader is there in time, that
@@ -218,5 +220,36 @@ func TestForeignCluster(t *testing.T) {
 		tc.stop(3)
 		foreign(tc.nodes[3])
 		tc.mustCreate(tc.nodes[2], "t")
+	})
+}
+
+// failingOnce fails the first request that it forwards as a broken connection does, and hands on the others.
+type failingOnce struct {
+	Forwarder
+	failed bool
+}
+
+func (f *failingOnce) Forward(ctx context.Context, address string, client *Client, req kmsg.Request) (Forwarded, error) {
+	if !f.failed {
+		f.failed = true
+		return Forwarded{}, errCut
+	}
+	return f.Forwarder.Forward(ctx, address, client, req)
+}
+
+// TestRequestFails: a broker that is brought the image by the active controller knows where that is, also after a
+// request to it failed.
+func TestRequestFails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tc := static(t, 3)
+		b := tc.broker(4, tc.nodes[1])
+		forwarder := &failingOnce{Forwarder: b.cfg.Forwarder}
+		b.cfg.Forwarder = forwarder
+		tc.start(1, 2, 3, 4)
+		tc.registerBroker(b, 4)
+		if !forwarder.failed {
+			t.Error("no request failed")
+		}
+		tc.mustCreate(b, "t")
 	})
 }

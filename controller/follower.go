@@ -24,6 +24,9 @@ type follower struct {
 		// unknown.
 		leaderID      int32
 		leaderAddress string
+		// streaming says that the active controller at leaderAddress brings the image now, so that it is alive,
+		// whatever becomes of a single request.
+		streaming bool
 		// next is the position in the list of addresses to ask.
 		next int
 	}
@@ -65,12 +68,24 @@ func (f *follower) learn(id int32, address string) {
 	f.mu.leaderID, f.mu.leaderAddress = id, address
 }
 
-// forget drops an address that turned out not to be the active controller's.
+// forget drops an address that a request didn't find the active controller at.
 func (f *follower) forget(address string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.mu.leaderAddress == address {
+	if f.mu.leaderAddress == address && !f.mu.streaming {
 		f.mu.leaderID, f.mu.leaderAddress = -1, ""
+	}
+}
+
+// streams notes the active controller that brings the image from now on; ended is due when it doesn't any more.
+func (f *follower) streams(id int32, address string) (ended func()) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.mu.leaderID, f.mu.leaderAddress, f.mu.streaming = id, address, true
+	return func() {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		f.mu.leaderID, f.mu.leaderAddress, f.mu.streaming = -1, "", false
 	}
 }
 
@@ -183,8 +198,7 @@ func (f *follower) observe(ctx context.Context) {
 		f.c.logger.Debug("can't follow a controller", "address", address, "error", err)
 		return
 	}
-	f.learn(w.LeaderID, address)
-	defer f.forget(address)
+	defer f.streams(w.LeaderID, address)()
 	f.c.logger.Debug("following the active controller", "node_id", w.LeaderID, "address", address)
 	if err := f.follow(st); err != nil {
 		f.c.logger.Debug("the active controller is lost", "address", address, "error", err)
