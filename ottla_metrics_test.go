@@ -11,10 +11,10 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// scrape returns the samples that /metrics tells, by name with labels.
-func scrape(t *testing.T, addr string) map[string]string {
+// get returns a page of the metrics address.
+func get(t *testing.T, url string) string {
 	t.Helper()
-	resp, err := http.Get("http://" + addr + "/metrics")
+	resp, err := http.Get("http://" + url)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -26,10 +26,16 @@ func scrape(t *testing.T, addr string) map[string]string {
 		t.Fatal(err)
 	}
 	if resp.StatusCode != http.StatusOK {
-		t.Fatalf("status %s", resp.Status)
+		t.Fatalf("%s: status %s", url, resp.Status)
 	}
+	return string(body)
+}
+
+// scrape returns the samples that /metrics tells, by name with labels.
+func scrape(t *testing.T, addr string) map[string]string {
+	t.Helper()
 	samples := map[string]string{}
-	for line := range strings.Lines(string(body)) {
+	for line := range strings.Lines(get(t, addr+"/metrics")) {
 		if name, value, ok := strings.Cut(strings.TrimSpace(line), " "); ok && !strings.HasPrefix(line, "#") {
 			samples[name] = value
 		}
@@ -57,6 +63,9 @@ func TestMetrics(t *testing.T) {
 		if err := cl.ProduceSync(t.Context(), kgo.StringRecord("x")).FirstErr(); err != nil {
 			t.Fatal(err)
 		}
+	}
+	if page := get(t, b.MetricsAddr()+"/debug/pprof/goroutine?debug=1"); !strings.Contains(page, "ottla/wire") {
+		t.Errorf("a profile of goroutines without those that serve connections: %.300s", page)
 	}
 	got := scrape(t, b.MetricsAddr())
 	for name, want := range map[string]string{

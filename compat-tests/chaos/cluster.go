@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
@@ -131,6 +132,15 @@ func (c *cluster) describe(ctx context.Context) (kadm.TopicDetail, error) {
 
 // activeController is the node that leads the metadata quorum; -1 if that isn't known.
 func (c *cluster) activeController(ctx context.Context) int32 {
+	q, err := c.quorum(ctx)
+	if err != nil || q.LeaderID < 1 || int(q.LeaderID) > len(c.nodes) {
+		return -1
+	}
+	return q.LeaderID
+}
+
+// quorum describes the metadata quorum.
+func (c *cluster) quorum(ctx context.Context) (*kmsg.DescribeQuorumResponseTopicPartition, error) {
 	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
 	defer cancel()
 	req := kmsg.NewPtrDescribeQuorumRequest()
@@ -139,16 +149,35 @@ func (c *cluster) activeController(ctx context.Context) int32 {
 	t.Partitions = append(t.Partitions, kmsg.NewDescribeQuorumRequestTopicPartition())
 	req.Topics = append(req.Topics, t)
 	resp, err := req.RequestWith(ctx, c.client)
-	if err != nil || resp.ErrorCode != 0 || len(resp.Topics) != 1 || len(resp.Topics[0].Partitions) != 1 {
-		return -1
+	if err != nil {
+		return nil, err
 	}
-	if id := resp.Topics[0].Partitions[0].LeaderID; id >= 1 && int(id) <= len(c.nodes) {
-		return id
+	if resp.ErrorCode != 0 || len(resp.Topics) != 1 || len(resp.Topics[0].Partitions) != 1 {
+		return nil, errors.New("the metadata quorum isn't described")
 	}
-	return -1
+	p := &resp.Topics[0].Partitions[0]
+	return p, kerr.ErrorForCode(p.ErrorCode)
 }
 
-// awaitWhole waits until every partition has a leader and all of its replicas are in sync.
+// votersMissing says whose vote the metadata quorum lacks; empty if every node is a voter that has all that is
+// committed. A node that lost its disk has to be made a voter again, and until then another fault is one too many.
+func (c *cluster) votersMissing(ctx context.Context) string {
+	q, err := c.quorum(ctx)
+	if err != nil {
+		return err.Error()
+	}
+	if len(q.CurrentVoters) != len(c.nodes) {
+		return fmt.Sprintf("%d voters", len(q.CurrentVoters))
+	}
+	for _, v := range q.CurrentVoters {
+		if v.LogEndOffset < q.HighWatermark {
+			return fmt.Sprintf("voter %d is at %d of %d", v.ReplicaID, v.LogEndOffset, q.HighWatermark)
+		}
+	}
+	return ""
+}
+
+// awaitWhole waits until every partition has a leader and all of its replicas are in sync, and all nodes vote.
 func (c *cluster) awaitWhole(ctx context.Context, within time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
@@ -164,7 +193,9 @@ func (c *cluster) awaitWhole(ctx context.Context, within time.Duration) error {
 				}
 			}
 			if last == "" && len(t.Partitions) > 0 {
-				return nil
+				if last = c.votersMissing(ctx); last == "" {
+					return nil
+				}
 			}
 		}
 		select {

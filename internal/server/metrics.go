@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"net/http/pprof"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -13,7 +14,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// metricsPage serves /metrics to Prometheus: what collect tells, and the process's own figures.
+// metricsPage serves /metrics to Prometheus: what collect tells, and the process's own figures; and Go's profiles under
+// /debug/pprof/.
 type metricsPage struct {
 	listener net.Listener
 	http     *http.Server
@@ -37,6 +39,9 @@ func startMetrics(address string, c prometheus.Collector) (*metricsPage, error) 
 	}
 	mux := http.NewServeMux()
 	mux.Handle("/metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{MaxRequestsInFlight: 4, Timeout: metricsTimeout}))
+	mux.HandleFunc("/debug/pprof/", pprof.Index)
+	mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
+	mux.HandleFunc("/debug/pprof/trace", pprof.Trace)
 	p := &metricsPage{
 		listener: ln, done: make(chan struct{}),
 		http: &http.Server{Handler: mux, ReadHeaderTimeout: metricsTimeout, WriteTimeout: 2 * metricsTimeout, MaxHeaderBytes: 16 << 10},
