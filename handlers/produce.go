@@ -34,8 +34,9 @@ type produce struct {
 	plan replica.ProducePlan
 	// slots says where each partition of the plan is in resp: topic and partition index.
 	slots []produceSlot
-	resp  *kmsg.ProduceResponse
-	img   *image.Image
+	// resp is the response, in memory that is used again: it is encoded when the request is completed.
+	resp kmsg.ProduceResponse
+	img  *image.Image
 }
 
 type produceSlot struct {
@@ -85,9 +86,6 @@ func handleProduce(d *Deps, r *wire.Request) {
 // resolve fills the plan and lays the response out.
 func (p *produce) resolve(req *kmsg.ProduceRequest) {
 	p.plan.Acks = req.Acks
-	resp := kmsg.NewPtrProduceResponse()
-	resp.Topics = make([]kmsg.ProduceResponseTopic, 0, len(req.Topics))
-	p.resp = resp
 	refused := p.refuseAll(req)
 	for i := range req.Topics {
 		t := &req.Topics[i]
@@ -119,11 +117,15 @@ func (p *produce) responseTopic(t *kmsg.ProduceRequestTopic) int {
 			return i
 		}
 	}
-	out := kmsg.NewProduceResponseTopic()
-	out.Topic, out.TopicID = t.Topic, t.TopicID
-	out.Partitions = make([]kmsg.ProduceResponseTopicPartition, 0, len(t.Partitions))
-	p.resp.Topics = append(p.resp.Topics, out)
-	return len(p.resp.Topics) - 1
+	n := len(p.resp.Topics)
+	if n < cap(p.resp.Topics) {
+		p.resp.Topics = p.resp.Topics[:n+1] // With the memory of its partitions.
+	} else {
+		p.resp.Topics = append(p.resp.Topics, kmsg.NewProduceResponseTopic())
+	}
+	out := &p.resp.Topics[n]
+	out.Topic, out.TopicID, out.Partitions = t.Topic, t.TopicID, out.Partitions[:0]
+	return n
 }
 
 // add puts a partition into the plan. Of a partition that is named twice the last one counts.
@@ -223,7 +225,7 @@ func (p *produce) finish(acks int16) {
 		b.NodeID, b.Host, b.Port, b.Rack = e.id, e.host, e.port, e.rack
 		p.resp.Brokers = append(p.resp.Brokers, b)
 	}
-	p.r.Reply(p.resp)
+	p.r.Reply(&p.resp)
 }
 
 // answerError fills in a partition's error, with what the protocol can carry of it.
@@ -281,7 +283,19 @@ func (pool *producePool) put(p *produce) {
 	if cap(p.plan.Partitions) > maxPooledPartitions {
 		return
 	}
-	p.d, p.r, p.resp, p.img = nil, nil, nil, nil
+	p.d, p.r, p.img = nil, nil, nil
+	for i := range p.resp.Topics {
+		t := &p.resp.Topics[i]
+		if cap(t.Partitions) > maxPooledPartitions {
+			return
+		}
+		clear(t.Partitions)
+		t.Topic = ""
+	}
+	if cap(p.resp.Topics) > maxPooledPartitions {
+		return
+	}
+	p.resp.Topics, p.resp.Brokers, p.resp.ThrottleMillis = p.resp.Topics[:0], nil, 0
 	clear(p.plan.Partitions)
 	clear(p.slots)
 	p.plan.Partitions, p.slots = p.plan.Partitions[:0], p.slots[:0]

@@ -58,7 +58,10 @@ func (c *closeLog) log(l *link, reason error) {
 		"client", l.session.ClientAddr.String(), "listener", l.session.Listener,
 	}
 	if read {
-		args = append(args, "clientID", clientID, "api", APIName(last.Key), "version", last.Version, "correlationID", last.CorrelationID)
+		if clientID == nil {
+			clientID = new(string)
+		}
+		args = append(args, "clientID", *clientID, "api", APIName(last.Key), "version", last.Version, "correlationID", last.CorrelationID)
 	}
 	if suppressed > 0 {
 		args = append(args, "suppressed", suppressed)

@@ -98,7 +98,7 @@ func TestFlexibleVersionsAgree(t *testing.T) {
 // to the same bytes, and checks that our table tells the same ranges.
 func TestApiVersionsGolden(t *testing.T) {
 	for _, g := range readGolden(t, "testdata/apiversions.txt") {
-		h, body, err := decodeHeader(g.request[4:])
+		h, body, err := decodeHeader(g.request[4:], nil)
 		if err != nil {
 			t.Fatal(err)
 		}

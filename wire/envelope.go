@@ -33,7 +33,7 @@ func AppendEnveloped(dst []byte, h Header, req kmsg.Request) []byte {
 // ReadEnveloped decodes what AppendEnveloped wrote, with the checks of a request that comes by itself. The
 // request borrows b. A request of an API or version that controllers don't serve is an error.
 func ReadEnveloped(b []byte) (Header, kmsg.Request, error) {
-	h, body, err := decodeHeader(b)
+	h, body, err := decodeHeader(b, nil)
 	if err != nil {
 		return h, nil, fmt.Errorf("%w: %w", errEnveloped, err)
 	}

@@ -62,7 +62,7 @@ func FuzzHeader(f *testing.F) {
 	f.Add([]byte{0, 18, 0, 99, 0, 0, 0, 1, 0xff, 0xff, 0})
 	f.Add([]byte{0, 3, 0, 9, 0, 0, 0, 1, 0, 1, 'x', 1, 5, 2, 'h', 'i'})
 	f.Fuzz(func(t *testing.T, frame []byte) {
-		h, body, err := decodeHeader(frame)
+		h, body, err := decodeHeader(frame, nil)
 		if err != nil {
 			return
 		}

@@ -24,8 +24,9 @@ const minFrame = 8
 var errHeaderShort = errors.New("the request header is cut short")
 
 // decodeHeader splits a frame into its header and the body, which borrows the frame. An error still
-// returns what was read of the header. The version isn't checked.
-func decodeHeader(frame []byte) (h Header, body []byte, err error) {
+// returns what was read of the header. The version isn't checked. A client id that is the same as lastID is
+// returned as that pointer: clients send theirs with every request.
+func decodeHeader(frame []byte, lastID *string) (h Header, body []byte, err error) {
 	if len(frame) < minFrame {
 		return h, nil, errHeaderShort
 	}
@@ -45,8 +46,11 @@ func decodeHeader(frame []byte) (h Header, body []byte, err error) {
 		if n > len(body) {
 			return h, nil, errHeaderShort
 		}
-		id := string(body[:n])
-		h.ClientID = &id
+		h.ClientID = lastID
+		if lastID == nil || *lastID != string(body[:n]) {
+			id := string(body[:n])
+			h.ClientID = &id
+		}
 		body = body[n:]
 	}
 	if IsFlexible(h.Key, h.Version) {

@@ -53,8 +53,8 @@ type link struct {
 	paused, resuming bool
 	// closing: the transport was asked to close; dead: it did.
 	closing, dead bool
-	// clientID is what the last request said, for the log.
-	clientID string
+	// clientID is the last one that a request said; nil if none did.
+	clientID *string
 	// last is the last request that was started, for the log; started says whether there was one.
 	last    Header
 	started bool
@@ -273,12 +273,15 @@ func (l *link) run() {
 
 // serve decodes a request and hands it to the handler, or completes it if it can't be.
 func (l *link) serve(s *slot, frame *buf.Buf) {
-	h, body, err := decodeHeader(frame.Bytes())
+	l.mu.Lock()
+	id := l.clientID
+	l.mu.Unlock()
+	h, body, err := decodeHeader(frame.Bytes(), id)
 	s.header = h
 	l.mu.Lock()
 	l.last, l.started = h, true
 	if h.ClientID != nil {
-		l.clientID = *h.ClientID
+		l.clientID = h.ClientID
 	}
 	l.mu.Unlock()
 	if err != nil {
@@ -303,7 +306,8 @@ func (l *link) serve(s *slot, frame *buf.Buf) {
 		return
 	}
 	l.server.metrics.requests[h.Key].Add(1)
-	l.server.cfg.Handler.ServeRequest(NewRequest(h, req, l.session, s, s.receivedAt))
+	s.request = Request{Header: h, Body: req, Session: l.session, ReceivedAt: s.receivedAt, slot: s}
+	l.server.cfg.Handler.ServeRequest(&s.request)
 }
 
 // die runs once the transport has closed: requests that run are told, the rest is dropped.

@@ -6,10 +6,19 @@ package wire
 type order struct {
 	slots   []*slot
 	started int
+	// room is where slots begin: as many as clients usually have in flight need no memory of their own.
+	room [orderRoom]*slot
 }
 
+const orderRoom = 5
+
 // push adds a request that was read.
-func (o *order) push(s *slot) { o.slots = append(o.slots, s) }
+func (o *order) push(s *slot) {
+	if len(o.slots) == 0 {
+		o.slots = o.room[:0]
+	}
+	o.slots = append(o.slots, s)
+}
 
 // queued is the number of requests not started.
 func (o *order) queued() int { return len(o.slots) - o.started }

@@ -41,9 +41,13 @@ func (i *outItem) release() {
 // outQueue is the replies of a connection that are not sent yet, oldest first. It isn't locked.
 type outQueue struct {
 	items []outItem
+	// room is where items begin: an answer of usual form needs no memory of its own.
+	room [outRoom]outItem
 	// unsent is the sum of the items' sizes, in bytes.
 	unsent int
 }
+
+const outRoom = 3
 
 func (q *outQueue) empty() bool { return len(q.items) == 0 }
 
@@ -66,6 +70,9 @@ func (q *outQueue) add(i outItem) {
 	if i.size() == 0 {
 		i.release()
 		return
+	}
+	if len(q.items) == 0 {
+		q.items = q.room[:0]
 	}
 	q.items = append(q.items, i)
 	q.unsent += i.size()

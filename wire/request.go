@@ -37,7 +37,7 @@ type Request struct {
 
 // Slot is a request's place in its connection's order; the connection implements it, and tests do.
 type Slot interface {
-	// Complete hands over the reply. Called exactly once.
+	// Complete hands over the reply, whose Body it is done with when it returns. Called exactly once.
 	Complete(Reply)
 	// Proceed lets the connection start the next request before this one is completed.
 	Proceed()

@@ -25,11 +25,13 @@ const (
 )
 
 // slot is a request's place in the order of its connection. It is guarded by the link's mutex, but
-// for link, receivedAt and header, which don't change once the request is started.
+// for link, receivedAt, header and request, which don't change once the request is started.
 type slot struct {
 	link       *link
 	receivedAt time.Time
 	header     Header
+	// request is what the handler gets; here, so that a request takes one piece of memory.
+	request Request
 
 	state slotState
 	// frame is the request's bytes; nil once they are given back.

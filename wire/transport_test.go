@@ -431,8 +431,11 @@ func TestSlowReaders(t *testing.T) {
 			good.send(metadata(int32(i), "good"))
 			good.expectMetadata(int32(i), "good")
 		}
-		if grown := heap() - before; grown > 24<<20 {
-			t.Errorf("memory grew by %d MiB", grown>>20)
+		// How much of it the kernel takes depends on the memory that it has for sockets. Here the next request
+		// runs once less than QueuedReplyBytes are left of the answer before it, whose memory is held till then.
+		bound := 20*int64(s.cfg.Limits.QueuedReplyBytes+2*len(big)) + 2<<20
+		if grown := heap() - before; grown > bound {
+			t.Errorf("memory grew by %d MiB, more than %d MiB", grown>>20, bound>>20)
 		}
 		for _, l := range s.conns.all() {
 			l.abort()
