@@ -41,6 +41,8 @@ type fetch struct {
 	session       *fetchSession
 	epoch         int32
 	createSession bool
+	// answer is in memory that is used again.
+	answer fetchAnswer
 }
 
 // fetchPool keeps what requests need besides their responses. A fetch that parked isn't put back:
@@ -255,7 +257,8 @@ func (f *fetch) reply() {
 			f.withholdZstd(&f.plan.Partitions[i])
 		}
 	}
-	answer := fetchAnswer{version: f.r.Version, partitions: make([]fetchAnswerPartition, 0, len(f.keys))}
+	answer := &f.answer
+	*answer = fetchAnswer{version: f.r.Version, partitions: answer.partitions[:0], cuts: answer.cuts[:0]}
 	switch {
 	case f.session != nil:
 		s := f.session
@@ -268,13 +271,13 @@ func (f *fetch) reply() {
 			return
 		}
 		answer.sessionID = s.id
-		f.collect(&answer, func(i int) bool { return f.newsOf(s, i) })
+		f.collect(answer, func(i int) bool { return f.newsOf(s, i) })
 		s.mu.Unlock()
 	case f.createSession:
 		answer.sessionID = f.newSession()
-		f.collect(&answer, nil)
+		f.collect(answer, nil)
 	default:
-		f.collect(&answer, nil)
+		f.collect(answer, nil)
 	}
 	f.r.ReplyChunks(answer.encode())
 }
@@ -361,6 +364,8 @@ func (pool *fetchPool) put(f *fetch) {
 	clear(f.keys)
 	clear(f.plan.Partitions)
 	clear(f.seen)
+	clear(f.answer.partitions)
+	clear(f.answer.cuts)
 	f.keys, f.plan.Partitions = f.keys[:0], f.plan.Partitions[:0]
 	pool.pool.Put(f)
 }

@@ -16,6 +16,8 @@ type fetchAnswer struct {
 	// partitions are answered in this order; neighbours of one topic share an entry.
 	partitions []fetchAnswerPartition
 	brokers    endpoints
+	// cuts is where the file ranges go, once it is encoded.
+	cuts []fetchCut
 }
 
 type fetchAnswerPartition struct {
@@ -39,14 +41,8 @@ const (
 // encode makes the chunks of the response body. It takes the records of all partitions.
 func (a *fetchAnswer) encode() []wire.Chunk {
 	e := fetchEncoder{version: a.version, flexible: a.version >= fetchFlexible}
-	ranges := 0
-	for i := range a.partitions {
-		if a.partitions[i].result.Records != nil {
-			ranges++
-		}
-	}
 	e.buf = make([]byte, 0, 64+128*len(a.partitions))
-	e.cuts = make([]fetchCut, 0, ranges)
+	e.cuts = a.cuts[:0]
 	e.int32(0) // Throttle time.
 	if a.version >= fetchSessionsFrom {
 		e.int16(a.errorCode)
@@ -59,6 +55,7 @@ func (a *fetchAnswer) encode() []wire.Chunk {
 		i += n
 	}
 	e.responseTags(a.brokers)
+	a.cuts = e.cuts
 	return e.chunks()
 }
 

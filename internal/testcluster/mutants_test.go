@@ -24,8 +24,16 @@ var mutants = []mutant{
 	{"the high watermark is one too early", "replica/leader.go",
 		"return p.view.Committable(p.log().LogEndOffset(), p.host.now(), p.host.lagTimeMax(), p.isEligible)",
 		"return min(p.view.Committable(p.log().LogEndOffset(), p.host.now(), p.host.lagTimeMax(), p.isEligible)+1, p.log().LogEndOffset())"},
-	{"changes of the ISR aren't fenced by the partition epoch", "controller/decide/alter_partition.go",
-		"case rp.PartitionEpoch < p.PartitionEpoch:", "case false:"},
+	{"changes of the ISR aren't fenced", "controller/decide/alter_partition.go",
+		`	case rp.LeaderEpoch < p.LeaderEpoch:
+		return kerr.FencedLeaderEpoch
+	case leader != p.Leader:
+		return kerr.InvalidRequest
+	case rp.PartitionEpoch < p.PartitionEpoch:
+		return kerr.InvalidUpdateVersion
+`, ""},
+	{"a member of the ISR may be another process than the leader knows", "controller/decide/alter_partition.go",
+		"x.BrokerEpoch != -1 && x.BrokerEpoch != b.Epoch", "x.BrokerEpoch != -1 && false"},
 	{"a follower doesn't truncate what diverges", "replica/follower.go",
 		"lastFetchedEpoch: p.log().LatestEpoch()}, true", "lastFetchedEpoch: -1}, true"},
 	{"a follower that should truncate goes on", "replica/follower.go",
