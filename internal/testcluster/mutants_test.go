@@ -32,8 +32,6 @@ var mutants = []mutant{
 	case rp.PartitionEpoch < p.PartitionEpoch:
 		return kerr.InvalidUpdateVersion
 `, ""},
-	{"a member of the ISR may be another process than the leader knows", "controller/decide/alter_partition.go",
-		"x.BrokerEpoch != -1 && x.BrokerEpoch != b.Epoch", "x.BrokerEpoch != -1 && false"},
 	{"a follower doesn't truncate what diverges", "replica/follower.go",
 		"lastFetchedEpoch: p.log().LatestEpoch()}, true", "lastFetchedEpoch: -1}, true"},
 	{"a follower that should truncate goes on", "replica/follower.go",
