@@ -42,9 +42,6 @@ var mutants = []mutant{
 		"if acks == acksAll && p.log().HighWatermark() <= info.LastOffset {", "if acks == acksAll && false {"},
 	{"a broker that crashed stays in the ISR", "controller/decide/register_broker.go",
 		"stoppedCleanly := req.Version >= 3 && req.PreviousBrokerEpoch == formerEpoch", "stoppedCleanly := formerEpoch == formerEpoch"},
-	{"a follower joins the ISR below the high watermark", "replica/isr/decide.go",
-		"if f.LogEndOffset < highWatermark || f.LogEndOffset < s.epochStart || !eligible(id, f.BrokerEpoch) {",
-		"if !eligible(id, f.BrokerEpoch) {"},
 }
 
 // TestMutants shows that the simulation finds planted bugs, and by which seed.
