@@ -372,6 +372,7 @@ func (l *Log) recoverSegment(ctx context.Context, s *segment, verifyFrom int64, 
 			return 0, false, false, err
 		}
 	}
+	s.settleIndexes()
 	if !last {
 		err = s.times.MaybeAppend(s.maxTimestamp())
 	}
