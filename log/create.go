@@ -104,13 +104,7 @@ func (m *Manager) existing(n *NewLog) (*Log, error) {
 	if l, ok := m.Get(n.Topic, n.Partition); ok {
 		return l, m.adopt(l, n.TopicID, n.Config)
 	}
-	tp := topicPartition{n.Topic, n.Partition}
-	m.logsMu.RLock()
-	defer m.logsMu.RUnlock()
-	if broken := m.broken[tp]; broken != nil {
-		return nil, storageError(fmt.Errorf("%s was set aside at start: %w", tp, broken))
-	}
-	return nil, nil
+	return nil, m.refuseAside(topicPartition{n.Topic, n.Partition})
 }
 
 // makeAll makes the files of the logs out[i] for i in fresh, several at a time, and then syncs their directories.

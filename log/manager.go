@@ -111,8 +111,8 @@ type Manager struct {
 	logs   map[topicPartition]*Log
 	// futures are the logs that are being filled in another directory (see future.go).
 	futures map[topicPartition]*Log
-	// broken are partition directories that couldn't be loaded and were left alone.
-	broken map[topicPartition]error
+	// broken are the partitions that were set aside (see set_aside.go).
+	broken map[topicPartition]asideLog
 	// preferred is where partitions were asked to be made that don't exist yet; at most maxPreferred.
 	preferred map[topicPartition]*dir
 	// twice tells of partitions that a start found in two directories; extra are the second logs of them.
@@ -131,7 +131,7 @@ func Open(ctx context.Context, fs vfs.FS, clk clock.Clock, logger *slog.Logger, 
 		tasks:     newScheduler(clk),
 		logs:      map[topicPartition]*Log{},
 		futures:   map[topicPartition]*Log{},
-		broken:    map[topicPartition]error{},
+		broken:    map[topicPartition]asideLog{},
 		preferred: map[topicPartition]*dir{},
 	}
 	m.brokerEpoch.Store(noBrokerEpoch)
