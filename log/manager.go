@@ -68,6 +68,9 @@ type ManagerConfig struct {
 	// OnDirFailure is called once for each directory that goes offline, on a goroutine that holds
 	// no lock; it must not block. May be nil.
 	OnDirFailure func(path string, id [16]byte, err error)
+	// OnRoom is called, on a goroutine that holds no lock, when there is room again in a directory where a log
+	// couldn't be made for want of it: it is worth asking for once more. It must not block. May be nil.
+	OnRoom func()
 }
 
 // defaultIdleFiles is ManagerConfig.IdleFiles where it isn't given: a few hundred logs at work, and little
