@@ -253,6 +253,7 @@ func (m *Manager) newLog(d *dir, tp topicPartition, id [16]byte, full string, cf
 		tp: tp, dir: d, fs: m.fs, pool: m.pool, clk: m.clk, logger: m.logger,
 		codecs: m.codecs, host: m, path: full, rolledFrom: NoLimit,
 	}
+	l.swapped.L = &l.mu
 	l.topicID.Store(&id)
 	l.cleaned.Store(clean.NoCheckpoint)
 	l.epochs.cache = &epochCache{}
