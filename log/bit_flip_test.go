@@ -112,7 +112,8 @@ func (f *flipped) outcome(t *testing.T, file string, at int64, bits byte, clean 
 		}
 	}()
 	if err := e.open(); err != nil {
-		if !typed(err, file) {
+		// Of the files of the directory itself; a partition's take nothing along.
+		if !typed(err, file) || path.Dir(file) != "/data" {
 			return "", fmt.Errorf("open: %w", err)
 		}
 		return "refused at start", nil
@@ -122,7 +123,13 @@ func (f *flipped) outcome(t *testing.T, file string, at int64, bits byte, clean 
 		if !typed(err, file) {
 			return "", fmt.Errorf("create: %w", err)
 		}
-		return "refused at start", nil
+		if kerror.CodeOf(err) == kerr.InconsistentTopicID.Code {
+			return "another topic's", nil
+		}
+		if _, ok := e.m.Get("t", 0); ok {
+			return "", fmt.Errorf("refused, but it is there: %w", err)
+		}
+		return "set aside", f.unchanged(t, mem, file, at, bits)
 	}
 	before, err := f.read(l, file)
 	if err != nil {
@@ -159,6 +166,13 @@ func (f *flipped) outcome(t *testing.T, file string, at int64, bits byte, clean 
 		return "", fmt.Errorf("compaction made it %q", after)
 	}
 	return before, nil
+}
+
+// unchanged says that the files of the partition have the bytes that they were stopped with, but for the one changed.
+func (f *flipped) unchanged(t *testing.T, mem *vfs.Mem, file string, at int64, bits byte) error {
+	want := f.mem.AfterCrash(nil)
+	flip(t, want, file, at, bits)
+	return sameFiles(partitionFiles(t, mem, "/data/t-0"), partitionFiles(t, want, "/data/t-0"))
 }
 
 func (f *flipped) producers() []ActiveProducer {

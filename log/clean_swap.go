@@ -18,8 +18,12 @@ var errSuperseded = fmt.Errorf("the log has changed under its compaction")
 //	old -> .deleted       recovery removes what the .swap file covers, and .deleted files
 //	.swap -> final name   the .log file before its indexes
 //
-// Readers find the new segment before the second step; the old ones' files stay readable for those who
+// Readers find the new segment before the third step; the old ones' files stay readable for those who
 // began before, and are removed later. (Kafka: LocalLog.replaceSegments.)
+//
+// Appends don't wait for the syncs, which l.mu isn't held over: a roll only adds names behind those that are exchanged,
+// and its sync makes durable what is done of a step, which may be lost or not anyway. Whatever else changes names
+// waits: truncation, deletion of the log and its moves for l.flushing, retention and DeleteRecords for endSwap.
 func (l *Log) swap(c *cleaning, s *cleanedSegment, old []*segment) error {
 	l.flushing.Lock() // Keeps out truncation, deletion of the log, and flushes.
 	defer l.flushing.Unlock()
@@ -80,13 +84,10 @@ func (l *Log) swapFiles(s *cleanedSegment, old []*segment) (bool, error) {
 	if err := l.fs.SyncDir(l.path); err != nil {
 		return false, err
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	i := l.indexOf(old)
-	if i < 0 {
+	if !l.beginSwap(s, old) {
 		return false, l.abandonSwap(s.segment)
 	}
-	l.setSegments(slices.Replace(slices.Clone(*l.segments.Load()), i, i+len(old), s.segment))
+	defer l.endSwap()
 	if err := l.retireReplaced(s.end, old); err != nil {
 		return false, err
 	}
@@ -99,17 +100,53 @@ func (l *Log) swapFiles(s *cleanedSegment, old []*segment) (bool, error) {
 	if err := renameSuffix(s.segment, swapSuffix, ""); err != nil {
 		return false, err
 	}
-	if err := l.dropSnapshots(func(offset int64) bool {
-		return slices.ContainsFunc(old[1:], func(o *segment) bool { return o.baseOffset == offset })
-	}); err != nil {
+	if err := l.dropReplaced(old); err != nil {
 		return false, err
 	}
 	return true, l.fs.SyncDir(l.path)
 }
 
+// beginSwap has readers find the new segment; false says that retention was quicker. From now on until endSwap
+// retention waits. Requires: l.flushing held.
+func (l *Log) beginSwap(s *cleanedSegment, old []*segment) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	i := l.indexOf(old)
+	if i < 0 {
+		return false
+	}
+	l.setSegments(slices.Replace(slices.Clone(*l.segments.Load()), i, i+len(old), s.segment))
+	l.swapping = true
+	return true
+}
+
+func (l *Log) endSwap() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.swapping = false
+	l.swapped.Broadcast()
+}
+
+// awaitSwap returns once no segment's files are being exchanged: those of the new one have several names until then,
+// and those of the old ones mustn't come back. It gives l.mu up meanwhile. Requires: l.mu held.
+func (l *Log) awaitSwap() {
+	for l.swapping {
+		l.swapped.Wait()
+	}
+}
+
+// dropReplaced removes the snapshots of segments that were replaced.
+func (l *Log) dropReplaced(old []*segment) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.dropSnapshots(func(offset int64) bool {
+		return slices.ContainsFunc(old[1:], func(o *segment) bool { return o.baseOffset == offset })
+	})
+}
+
 // retireReplaced renames the old segments to .deleted. Those from end on, where the new segment ends, wouldn't
 // be removed by a recovery: a crash must not bring back a record and not the tombstone after it, so each of
-// their names is durable before the next one goes, oldest first. Requires: l.mu held.
+// their names is durable before the next one goes, oldest first. Requires: the swap has begun.
 func (l *Log) retireReplaced(end int64, old []*segment) error {
 	for _, o := range old {
 		o.removed.Store(true)
@@ -128,7 +165,7 @@ func (l *Log) retireReplaced(end int64, old []*segment) error {
 	return l.fs.SyncDir(l.path)
 }
 
-// abandonSwap removes a segment that is still a .swap, durably. Requires: l.mu held.
+// abandonSwap removes a segment that is still a .swap, durably. Requires: l.flushing held.
 func (l *Log) abandonSwap(s *segment) error {
 	s.discard()
 	for _, f := range s.files() {

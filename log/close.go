@@ -63,6 +63,10 @@ func (m *Manager) closeDir(d *dir) error {
 	if p := noRoom.Load(); p != nil && err == nil {
 		err = *p
 	}
+	if err == nil && m.unrecovered(d) {
+		m.logger.Warn("leaving no mark of a clean stop: partitions were set aside that aren't recovered yet", "dir", d.path)
+		return nil
+	}
 	if err == nil {
 		err = putCleanShutdown(m.fs, d.path, m.brokerEpoch.Load())
 	}

@@ -76,7 +76,7 @@ func (m *Manager) CreateAll(logs []NewLog) []Created {
 			continue
 		}
 		if c.Err = m.payCheckpoints(d); c.Err != nil {
-			c.Err = d.trouble(c.Err)
+			c.Err = d.refuse(c.Err)
 			continue
 		}
 		counts[d]++
@@ -104,13 +104,7 @@ func (m *Manager) existing(n *NewLog) (*Log, error) {
 	if l, ok := m.Get(n.Topic, n.Partition); ok {
 		return l, m.adopt(l, n.TopicID, n.Config)
 	}
-	tp := topicPartition{n.Topic, n.Partition}
-	m.logsMu.RLock()
-	defer m.logsMu.RUnlock()
-	if broken := m.broken[tp]; broken != nil {
-		return nil, storageError(fmt.Errorf("%s was set aside at start: %w", tp, broken))
-	}
-	return nil, nil
+	return nil, m.refuseAside(topicPartition{n.Topic, n.Partition})
 }
 
 // makeAll makes the files of the logs out[i] for i in fresh, several at a time, and then syncs their directories.
@@ -161,7 +155,16 @@ func (m *Manager) creationFailed(c *Created, err error, isNew bool) {
 	if isNew && vfs.NoRoom(err) {
 		err = errors.Join(err, m.uncreate(l.path))
 	}
-	*c = Created{Err: l.dir.trouble(err)}
+	*c = Created{Err: l.dir.refuse(err)}
+}
+
+// refuse is trouble with the making of a log, of which OnRoom tells if it has gone by.
+func (d *dir) refuse(err error) error {
+	err = d.trouble(err)
+	if errors.Is(err, ErrNoRoom) {
+		d.room.refused.Store(true)
+	}
+	return err
 }
 
 // adopt gives an existing log to a topic.
@@ -174,7 +177,7 @@ func (m *Manager) adopt(l *Log, topicID [16]byte, cfg Config) error {
 	case [16]byte{}:
 		// Written by a Kafka before 2.8, or its creation was interrupted.
 		if err := m.writePartitionMetadata(l.path, topicID); err != nil {
-			return l.dir.trouble(err)
+			return l.dir.refuse(err)
 		}
 		l.topicID.Store(&topicID)
 	default:

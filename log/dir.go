@@ -47,6 +47,10 @@ type dir struct {
 	checkpointsOwed atomic.Bool
 	// checkpointing serialises writes of the directory's checkpoint files.
 	checkpointing sync.Mutex
+	// kept are the offsets of logs that were set aside, by checkpoint file; guarded by checkpointing.
+	kept map[string]map[topicPartition]int64
+	// aside are those logs; guarded by Manager.logsMu.
+	aside []topicPartition
 	// written are the checkpoint files as they were last written in this life; guarded by checkpointing.
 	written map[string]map[topicPartition]int64
 }
@@ -166,7 +170,7 @@ func (d *dir) writeCheckpoint(name string, offsets func() map[topicPartition]int
 	if err := d.offline(); err != nil {
 		return err
 	}
-	now := offsets()
+	now := d.withKept(name, offsets())
 	if last, ok := d.written[name]; ok && maps.Equal(last, now) {
 		return nil // It says so already, durably.
 	}

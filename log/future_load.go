@@ -67,7 +67,8 @@ func (m *Manager) settleFuture(f *Log) error {
 		return nil
 	}
 	m.logsMu.RLock()
-	l, broken := m.logs[f.tp], m.broken[f.tp]
+	l := m.logs[f.tp]
+	_, broken := m.broken[f.tp]
 	m.logsMu.RUnlock()
 	switch {
 	case l != nil && l.dir.offline() != nil:
@@ -86,7 +87,7 @@ func (m *Manager) settleFuture(f *Log) error {
 		l.setFuture(f)
 		m.logger.Info("going on moving log", "partition", f.tp.String(), "from", l.dir.path, "to", f.dir.path,
 			"logEndOffset", f.logEndOffset.Load(), "of", l.logEndOffset.Load())
-	case broken != nil || m.allOnline() != nil || f.TopicID() == [16]byte{}:
+	case broken || m.allOnline() != nil || f.TopicID() == [16]byte{}:
 		m.logger.Warn("leaving a future log alone: its current log isn't there, but may be somewhere", "partition", f.tp.String(), "dir", f.path)
 	default:
 		// The last step of a move, between whose two renames the power went.
@@ -111,12 +112,16 @@ func (m *Manager) add(l *Log) {
 		logs = m.futures
 	}
 	if other := logs[l.tp]; other != nil {
-		m.twice = append(m.twice, fmt.Sprintf("%s and %s are the same partition", min(l.path, other.path), max(l.path, other.path)))
+		m.foundTwice(l.path, other.path)
 		m.extra = append(m.extra, l)
 		return
 	}
 	logs[l.tp] = l
-	if !l.isFuture {
-		delete(m.broken, l.tp) // Its future, for which there was no room.
+	if l.isFuture {
+		return
 	}
+	if was, ok := m.broken[l.tp]; ok && !was.isFuture {
+		m.foundTwice(l.path, was.path)
+	}
+	delete(m.broken, l.tp) // Its future.
 }

@@ -68,6 +68,15 @@ func (l *Log) load(ctx context.Context, c checkpointed, clean bool) error {
 		}
 		end = start
 	}
+	if l.producers == nil || l.producers.MapEndOffset() != end {
+		if err := l.loadProducers(end); err != nil {
+			return err
+		}
+	}
+	if err := l.loadEpochs(rebuildEpochs && f.recoveredFrom > start, start, end); err != nil {
+		return err
+	}
+	// From here on no damage is found that sets the log aside; its files may change.
 	active := segs[len(segs)-1]
 	cfg := l.settings.Load()
 	if err := active.openActive(l.segmentOptions(&cfg.Config).preallocate); err != nil {
@@ -79,16 +88,8 @@ func (l *Log) load(ctx context.Context, c checkpointed, clean bool) error {
 	l.drawJitter(cfg)
 	l.logEndOffset.Store(end)
 	l.tail.reset(active, end)
-	if err := l.loadEpochs(rebuildEpochs && f.recoveredFrom > start, start, end); err != nil {
-		return err
-	}
 	if err := l.dropSnapshots(func(o int64) bool { return o > end }); err != nil {
 		return err
-	}
-	if l.producers == nil || l.producers.MapEndOffset() != end {
-		if err := l.loadProducers(end); err != nil {
-			return err
-		}
 	}
 	if err := l.dropSnapshots(l.straySnapshot); err != nil {
 		return err
@@ -303,7 +304,10 @@ func (l *Log) loadActive(ctx context.Context, s *segment) (end int64, torn bool,
 				return 0, false, err
 			}
 			end, torn, _, err := l.recoverSegment(ctx, s, s.baseOffset, true)
-			return end, torn, errors.Join(err, s.keepIndexes(true))
+			if err == nil {
+				err = s.keepIndexes(true)
+			}
+			return end, torn, err
 		case err != nil:
 			return 0, false, s.corrupt(sc.pos, err)
 		}
@@ -372,6 +376,7 @@ func (l *Log) recoverSegment(ctx context.Context, s *segment, verifyFrom int64, 
 			return 0, false, false, err
 		}
 	}
+	s.settleIndexes()
 	if !last {
 		err = s.times.MaybeAppend(s.maxTimestamp())
 	}

@@ -59,10 +59,14 @@ func (m *Manager) loadAll(ctx context.Context) error {
 	return nil
 }
 
-// loadDir loads the logs of one directory.
+// loadedCheckpoints are the checkpoints that a start reads.
+var loadedCheckpoints = [4]string{recoveryPointFile, logStartFile, highWatermarkFile, cleanerFile}
+
+// loadDir loads the logs of one directory. Those that are damaged, or for which there is no room, are set aside; it
+// fails for trouble with the device only.
 func (m *Manager) loadDir(ctx context.Context, d *dir) error {
 	var marks [4]map[topicPartition]int64
-	for i, name := range []string{recoveryPointFile, logStartFile, highWatermarkFile, cleanerFile} {
+	for i, name := range loadedCheckpoints {
 		var err error
 		if marks[i], err = readOffsetCheckpoint(m.fs, d.file(name)); err != nil {
 			var corrupt *CorruptError
@@ -82,8 +86,12 @@ func (m *Manager) loadDir(ctx context.Context, d *dir) error {
 	if err != nil {
 		return err
 	}
-	if err := m.loadLogs(ctx, d, logs, marks); err != nil || marks[0] != nil {
+	if err := m.loadLogs(ctx, d, logs, marks); err != nil {
 		return err
+	}
+	m.keepMarks(d, marks)
+	if marks[0] != nil {
+		return nil
 	}
 	// From now on a missing one was lost.
 	if err := m.checkpointRecoveryPoints(d); err != nil && !vfs.NoRoom(err) {
@@ -145,28 +153,11 @@ func (m *Manager) loadOne(ctx context.Context, d *dir, l *Log, marks [4]map[topi
 	of := func(i int) int64 { return marked(marks[i], l) }
 	c := checkpointed{recoveryPoint: of(0), logStart: of(1), highWatermark: of(2), cleaned: of(3), lost: marks[0] == nil}
 	err := l.load(ctx, c, d.clean)
-	if vfs.NoRoom(err) {
-		return m.setAsideFull(l, err)
-	}
-	if err != nil {
+	switch {
+	case err == nil:
+		m.add(l)
+	case ctx.Err() != nil || !m.setAside(l, err):
 		return fmt.Errorf("load %s: %w", l.path, err)
-	}
-	m.add(l)
-	return nil
-}
-
-// setAsideFull leaves a log alone that can't be loaded without room on the device; the next start tries again.
-func (m *Manager) setAsideFull(l *Log, cause error) error {
-	if l.segments.Load() != nil {
-		l.close()
-	}
-	m.logger.Error("setting a partition aside: there is no room to recover it; free some and start again",
-		"dir", l.path, "error", cause)
-	m.logsMu.Lock()
-	defer m.logsMu.Unlock()
-	// Of a future log too: if it turns out to be all there is, nothing may be made in its place.
-	if _, ok := m.logs[l.tp]; !ok || !l.isFuture {
-		m.broken[l.tp] = l.dir.ranOut(cause)
 	}
 	return nil
 }
@@ -216,14 +207,12 @@ func (m *Manager) partitionsOf(d *dir, entries []fs.DirEntry) ([]*Log, error) {
 	return logs, nil
 }
 
-// partitionAt makes the log of a partition directory, or sets it aside with a warning.
+// partitionAt makes the log of a partition directory, or sets it aside.
 func (m *Manager) partitionAt(d *dir, tp topicPartition, full string) (*Log, error) {
 	id, err := m.readTopicID(full)
 	if isCorrupt(err) {
-		m.logger.Warn("setting a partition aside", "dir", full, "error", err)
-		m.logsMu.Lock()
-		defer m.logsMu.Unlock()
-		m.broken[tp] = err
+		m.tellDamaged(full, err)
+		m.noteAside(d, tp, false, err)
 		return nil, nil
 	}
 	if err != nil {
@@ -264,6 +253,7 @@ func (m *Manager) newLog(d *dir, tp topicPartition, id [16]byte, full string, cf
 		tp: tp, dir: d, fs: m.fs, pool: m.pool, clk: m.clk, logger: m.logger,
 		codecs: m.codecs, host: m, path: full, rolledFrom: NoLimit,
 	}
+	l.swapped.L = &l.mu
 	l.topicID.Store(&id)
 	l.cleaned.Store(clean.NoCheckpoint)
 	l.epochs.cache = &epochCache{}

@@ -102,6 +102,10 @@ type Log struct {
 	epochsWritten []epoch.Entry
 	// truncations counts truncations, so that a compaction notices that its segments were cut.
 	truncations int
+	// swapping says that a compaction exchanges the files of segments that have changed in segments already; swapped
+	// tells of its end. (See clean_swap.go.)
+	swapping bool
+	swapped  sync.Cond
 	// jitter is subtracted from the active segment's age limit.
 	jitter time.Duration
 	// scratch is a batch that is being appended, kept here so that it needn't be allocated.

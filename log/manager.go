@@ -68,6 +68,9 @@ type ManagerConfig struct {
 	// OnDirFailure is called once for each directory that goes offline, on a goroutine that holds
 	// no lock; it must not block. May be nil.
 	OnDirFailure func(path string, id [16]byte, err error)
+	// OnRoom is called, on a goroutine that holds no lock, when there is room again in a directory where a log
+	// couldn't be made for want of it: it is worth asking for once more. It must not block. May be nil.
+	OnRoom func()
 }
 
 // defaultIdleFiles is ManagerConfig.IdleFiles where it isn't given: a few hundred logs at work, and little
@@ -111,8 +114,8 @@ type Manager struct {
 	logs   map[topicPartition]*Log
 	// futures are the logs that are being filled in another directory (see future.go).
 	futures map[topicPartition]*Log
-	// broken are partition directories that couldn't be loaded and were left alone.
-	broken map[topicPartition]error
+	// broken are the partitions that were set aside (see set_aside.go).
+	broken map[topicPartition]asideLog
 	// preferred is where partitions were asked to be made that don't exist yet; at most maxPreferred.
 	preferred map[topicPartition]*dir
 	// twice tells of partitions that a start found in two directories; extra are the second logs of them.
@@ -131,7 +134,7 @@ func Open(ctx context.Context, fs vfs.FS, clk clock.Clock, logger *slog.Logger, 
 		tasks:     newScheduler(clk),
 		logs:      map[topicPartition]*Log{},
 		futures:   map[topicPartition]*Log{},
-		broken:    map[topicPartition]error{},
+		broken:    map[topicPartition]asideLog{},
 		preferred: map[topicPartition]*dir{},
 	}
 	m.brokerEpoch.Store(noBrokerEpoch)

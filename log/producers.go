@@ -90,19 +90,30 @@ func (l *Log) replayAt(s *segment, indexed bool, file vfs.File, h *batch.Header,
 		if err := checkAt(file, h, pos); errors.Is(err, errRead) {
 			return s.corrupt(pos, err)
 		} else if err != nil {
-			return &CorruptError{Path: s.log.Path(), Position: pos, Reason: err.Error()}
+			return damaged(s, pos, err)
 		}
 	}
 	if h.Attributes.IsControl() {
 		var err error
-		if b, err = readBatch(file, h, pos); err != nil {
-			return err
+		if b, err = readBatch(file, h, pos); errors.Is(err, errRead) {
+			return s.corrupt(pos, err)
+		} else if err != nil {
+			return damaged(s, pos, err)
 		}
 	}
+	into := s
 	if !indexed {
-		s = nil
+		into = nil
 	}
-	return l.replay(s, &b)
+	if err := l.replay(into, &b); err != nil {
+		return damaged(s, pos, err) // An index that is made anew writes nothing that could fail.
+	}
+	return nil
+}
+
+// damaged says what is wrong with the batch at pos of s.
+func damaged(s *segment, pos int64, err error) error {
+	return &CorruptError{Path: s.log.Path(), Position: pos, Reason: err.Error()}
 }
 
 // checkAt compares the checksum of the batch at pos.

@@ -20,6 +20,7 @@ func (l *Log) DeleteRecords(offset int64) (logStartOffset int64, err error) {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.awaitSwap()
 	if err := l.usable(); err != nil {
 		return -1, err
 	}
@@ -104,6 +105,7 @@ func (l *Log) deleteOldSegments() (int, error) {
 	cfg := l.settings.Load()
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.awaitSwap()
 	if l.usable() != nil {
 		return 0, nil
 	}
@@ -135,7 +137,7 @@ func (l *Log) deleteOldSegments() (int, error) {
 	return n, nil
 }
 
-// deleteBelowStart removes the segments that lie below the log's start. Requires: l.mu held.
+// deleteBelowStart removes the segments that lie below the log's start. Requires: l.mu held, no swap at work.
 func (l *Log) deleteBelowStart() (int, error) {
 	start := l.logStartOffset.Load()
 	return l.deleteWhile("log start offset", func(_, next *segment) bool {
@@ -162,7 +164,7 @@ func (l *Log) ageTimestamp(s *segment, nowMs int64) int64 {
 }
 
 // deleteWhile removes segments from the beginning as long as old says so of one and the one after
-// it, which is nil for the active segment. Requires: l.mu held.
+// it, which is nil for the active segment. Requires: l.mu held, no swap at work.
 func (l *Log) deleteWhile(reason string, old func(s, next *segment) bool) (int, error) {
 	segs := *l.segments.Load()
 	n := 0

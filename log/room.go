@@ -93,6 +93,8 @@ type room struct {
 	budget atomic.Int64
 	// exhausted says that a write found no room at all, and free space hasn't grown since.
 	exhausted atomic.Bool
+	// refused says that a log couldn't be made since then; OnRoom is owed.
+	refused atomic.Bool
 
 	mu sync.Mutex // guards what follows, and changes of level and exhausted
 	// free and floor are of the last look; exhaustedAt is what was free when a write found no room.
@@ -223,11 +225,14 @@ func (m *Manager) SetMinFreeBytes(n int64) {
 }
 
 // watchRoom looks at the free space of all directories. Where it has become short it doesn't wait for the
-// next check of retention.
+// next check of retention; where there is some again, logs that couldn't be made may be asked for.
 func (m *Manager) watchRoom() {
 	for _, d := range m.liveDirs() {
 		if d.look() {
 			m.checkRetentionOf(m.logsIn(d))
+		}
+		if !d.room.exhausted.Load() && d.room.refused.Swap(false) && m.cfg.OnRoom != nil {
+			m.calls.Go(m.cfg.OnRoom)
 		}
 	}
 }

@@ -98,17 +98,20 @@ func openSegment(o segmentOptions, baseOffset int64) (*segment, error) {
 	s := &segment{baseOffset: baseOffset, rollingTimestamp: -1}
 	s.log.Init(o.pool, base+logSuffix+o.suffix, nil)
 	s.max.timestampMs, s.max.offset = -1, baseOffset
-	if s.txns = index.NewTxnWithout(o.pool.FS(), base+txnIndexSuffix+o.suffix); o.txnIndex {
-		s.txns = index.NewTxn(o.pool.FS(), base+txnIndexSuffix+o.suffix)
+	if s.txns = index.NewTxnWithout(o.pool, base+txnIndexSuffix+o.suffix); o.txnIndex {
+		s.txns = index.NewTxn(o.pool, base+txnIndexSuffix+o.suffix)
 		if err := s.txns.Check(); err != nil {
+			s.txns.Discard()
 			return nil, err
 		}
 	}
 	var err error
 	if s.offsets, err = index.OpenOffset(o.pool, base+indexSuffix+o.suffix, baseOffset, o.maxIndexBytes); err != nil {
+		s.txns.Discard()
 		return nil, err
 	}
 	if s.times, err = index.OpenTime(o.pool, base+timeIndexSuffix+o.suffix, baseOffset, o.maxIndexBytes); err != nil {
+		s.txns.Discard()
 		s.offsets.Discard()
 		return nil, err
 	}
@@ -161,6 +164,7 @@ func (s *segment) discard() {
 	s.log.Retire()
 	s.offsets.Discard()
 	s.times.Discard()
+	s.txns.Discard()
 }
 
 // setMax notes a timestamp if it is the largest so far. Requires: Log.mu held, or s not shared.
@@ -251,6 +255,13 @@ func (s *segment) keepIndexes(durable bool) error {
 		return errors.Join(s.flushIndexes(), s.offsets.Seal(), s.times.Seal())
 	}
 	return errors.Join(s.offsets.FlushBegun(), s.times.FlushBegun())
+}
+
+// settleIndexes ends the making anew of the indexes.
+func (s *segment) settleIndexes() {
+	s.offsets.Settle()
+	s.times.Settle()
+	s.txns.Settle()
 }
 
 // seal says that a flushed segment isn't written any more.

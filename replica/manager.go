@@ -64,6 +64,10 @@ type Manager struct {
 
 	moves   mover
 	assigns assigner
+	retries retrier
+
+	// applying serialises what makes partitions; it comes before all other locks.
+	applying sync.Mutex
 
 	// image is the newest image that was applied; it tells unknown partitions from those of others.
 	image atomic.Pointer[image.Image]
@@ -102,6 +106,7 @@ func NewManager(cfg Config) *Manager {
 	}
 	m.moves.init(m)
 	m.assigns.init(m)
+	m.retries.m = m
 	m.image.Store(image.Empty())
 	m.brokerEpoch.Store(noBrokerEpoch)
 	m.changes, m.fetchers = newISRChanges(m), newFetchers(m)
@@ -185,6 +190,8 @@ func (m *Manager) Led(topic string, index int32) (*Partition, int32, error) {
 // ApplyImage takes a new image over: it creates, leads, reconfigures and deletes partitions as the
 // delta says. It is called from one goroutine, in the order of the images. old may be nil.
 func (m *Manager) ApplyImage(_, newImage *image.Image, delta *image.Delta) {
+	m.applying.Lock()
+	defer m.applying.Unlock()
 	m.image.Store(newImage)
 	first := !m.present
 	if first {
@@ -258,19 +265,25 @@ func (m *Manager) applyTopic(img *image.Image, c image.TopicChange, first bool) 
 		changed = append(changed, m.open(missing, m.cfg.Settings(img, c.New.Name))...)
 	}
 	for _, p := range changed {
-		s := c.New.Partition(p.index)
-		if err := p.apply(s); err != nil {
-			m.cfg.Logger.Error("can't lead partition", "topic", p.topic, "partition", p.index, "leader_epoch", s.LeaderEpoch, "error", err)
-		}
-		if p.failure == nil {
-			// Visible only now: a request that finds it finds it led.
-			m.mu.Lock()
-			m.partitions[topicPartition{c.New.Name, p.index}] = p
-			m.mu.Unlock()
-			m.follow(p)
-			m.checkDirectory(p, s)
-		}
+		m.enter(c.New, p)
 	}
+}
+
+// enter gives a partition the state that the metadata has, and makes it known.
+func (m *Manager) enter(t *image.Topic, p *Partition) {
+	s := t.Partition(p.index)
+	if err := p.apply(s); err != nil {
+		m.cfg.Logger.Error("can't lead partition", "topic", p.topic, "partition", p.index, "leader_epoch", s.LeaderEpoch, "error", err)
+	}
+	if p.failure != nil {
+		return
+	}
+	// Visible only now: a request that finds it finds it led.
+	m.mu.Lock()
+	m.partitions[topicPartition{t.Name, p.index}] = p
+	m.mu.Unlock()
+	m.follow(p)
+	m.checkDirectory(p, s)
 }
 
 // follow has a partition fetched from its leader, or not where this broker leads.
@@ -329,7 +342,7 @@ func (m *Manager) open(missing []commitlog.NewLog, settings Settings) []*Partiti
 		out[i] = p
 		if c.Err != nil {
 			m.cfg.Logger.Error("can't open log", "topic", p.topic, "partition", p.index, "error", c.Err)
-			p.failure = storageError(c.Err)
+			p.failure, p.refusedAt = storageError(c.Err), n.At
 			m.mu.Lock()
 			m.partitions[topicPartition{p.topic, p.index}] = p
 			m.mu.Unlock()
@@ -457,6 +470,7 @@ func (m *Manager) Close() {
 	m.changes.close()
 	m.moves.stop()
 	m.assigns.stop()
+	m.retries.stop()
 	m.mu.Lock()
 	partitions := m.partitions
 	m.partitions = make(map[topicPartition]*Partition)

@@ -31,6 +31,8 @@ type Partition struct {
 	// log once the partition was moved between directories, which takes mu.
 	current atomic.Pointer[commitlog.Log]
 	failure error
+	// refusedAt is where the log was to be made, if failure is set.
+	refusedAt commitlog.Placement
 
 	// minInsyncReplicas is the topic's min.insync.replicas.
 	minInsyncReplicas atomic.Int32

@@ -144,7 +144,7 @@ func (d *dumper) txnIndex(name string) error {
 	if _, err := d.fs.Stat(name); err != nil {
 		return bare(err)
 	}
-	entries, err := index.NewTxn(d.fs, name).Entries()
+	entries, err := index.ReadTxn(d.fs, name)
 	if err != nil {
 		return d.indexDamage(name, err)
 	}

@@ -117,6 +117,7 @@ func (s *Server) logManagerConfig(b *config.Broker) commitlog.ManagerConfig {
 		NewUUID:                           s.newUUID,
 		Jitter:                            func(n int64) int64 { return int64(s.random.Uint64() % uint64(n)) },
 		OnDirFailure:                      func(path string, _ [16]byte, err error) { s.dirFailed(path, err) },
+		OnRoom:                            func() { s.replicas.RetryLogs() },
 	}
 }
 

@@ -191,7 +191,8 @@ func TestTime(t *testing.T) {
 // TestTxn: collection across the bounds of a fetch, truncation, and the file's bytes.
 func TestTxn(t *testing.T) {
 	fs := vfs.NewMem()
-	x := NewTxn(fs, path)
+	pool := files.NewPool(fs, 1)
+	x := NewTxn(pool, path)
 	txns := []AbortedTxn{{7, 10, 20, 15}, {8, 15, 30, 31}, {7, 40, 50, 51}}
 	for _, a := range txns {
 		if err := x.Append(a); err != nil {
@@ -208,7 +209,7 @@ func TestTxn(t *testing.T) {
 	}{
 		{0, 10, nil, true}, {0, 12, txns[:1], true}, {0, 16, txns[:2], true}, {21, 60, txns[1:], false}, {51, 60, nil, false},
 	} {
-		got, complete, err := NewTxn(fs, path).Collect(nil, tc.from, tc.upper)
+		got, complete, err := NewTxn(pool, path).Collect(nil, tc.from, tc.upper)
 		if err != nil || !slices.Equal(got, tc.want) || complete != tc.complete {
 			t.Errorf("[%d, %d): %v complete=%t %v", tc.from, tc.upper, got, complete, err)
 		}
@@ -248,7 +249,7 @@ func TestCorruptFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	put(t, fs, make([]byte, 35))
-	if err := NewTxn(fs, path).Check(); !errors.Is(err, ErrCorrupt) {
+	if err := NewTxn(files.NewPool(fs, 1), path).Check(); !errors.Is(err, ErrCorrupt) {
 		t.Errorf("transaction index of odd size: %v", err)
 	}
 }
@@ -328,4 +329,161 @@ func FuzzTxnIndex(f *testing.F) {
 			t.Errorf("%d bytes, %+v", len(b), entries)
 		}
 	})
+}
+
+// TestTxnPool: a transaction index with writes that weren't synced stays open; one without rests among the others.
+func TestTxnPool(t *testing.T) {
+	fs := vfs.NewCount(vfs.NewMem())
+	pool := files.NewPool(fs, 2)
+	want := func(when string, open, pinned int) {
+		t.Helper()
+		now, _ := fs.Open()
+		if s := pool.Stats(); now != open || s.Open != open || s.Pinned != pinned {
+			t.Errorf("%s: %d files are open, %+v, want %d and %d pinned", when, now, s, open, pinned)
+		}
+	}
+	all := make([]*Txn, 5)
+	for i := range all {
+		all[i] = NewTxnWithout(pool, path+string(rune('a'+i)))
+		if got, _, err := all[i].Collect(nil, 0, 100); err != nil || len(got) > 0 {
+			t.Fatal(got, err)
+		}
+	}
+	want("without entries", 0, 0)
+	for _, x := range all {
+		if err := x.Append(AbortedTxn{7, 10, 20, 15}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want("written", 5, 5)
+	for _, x := range all {
+		if err := x.Flush(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want("flushed", 2, 0)
+	for i := range all {
+		got, _, err := NewTxn(pool, path+string(rune('a'+i))).Collect(nil, 0, 100)
+		if err != nil || len(got) != 1 {
+			t.Errorf("index %d has %v, %v", i, got, err)
+		}
+	}
+	want("read by others", 2, 0)
+	if err := all[0].TruncateTo(0); err != nil {
+		t.Fatal(err)
+	}
+	want("truncated", 3, 1)
+	pool.Shrink()
+	all[0].Discard()
+	want("discarded", 0, 0)
+	if err := errors.Join(all[0].Flush(), all[1].Rename(path+"x"), NewTxn(pool, path+"x").Check()); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestMadeAnew: while an index is made anew its file stays as it is, however many entries come; then it holds them,
+// and no old one behind them.
+func TestMadeAnew(t *testing.T) {
+	for _, n := range []int{0, 1, tailEntries, 3*tailEntries + 1} {
+		for _, finish := range []bool{false, true} {
+			for kind, open := range anewKinds() {
+				fs := vfs.NewMem()
+				old := open(t, fs)
+				for i := range 2 * tailEntries {
+					old.add(int64(2 * i))
+				}
+				if err := old.Flush(); err != nil {
+					t.Fatal(err)
+				}
+				old.Discard()
+				before := get(t, fs)
+				x := open(t, fs)
+				if err := x.Reset(); err != nil {
+					t.Fatal(err)
+				}
+				for i := range n {
+					x.add(int64(2*i + 1))
+				}
+				if !slices.Equal(get(t, fs), before) {
+					t.Errorf("%s with %d entries: the file changes while they are made", kind, n)
+				}
+				if !finish {
+					x.Discard()
+					if !slices.Equal(get(t, fs), before) {
+						t.Errorf("%s with %d entries: the file changes though they were given up", kind, n)
+					}
+					continue
+				}
+				x.Settle()
+				x.add(1 << 20)
+				if err := x.Flush(); err != nil {
+					t.Fatal(err)
+				}
+				after := get(t, fs)
+				x.Discard()
+				if want := len(before) / (2 * tailEntries) * (n + 1); len(after) != want {
+					t.Errorf("%s with %d entries: the file has %d bytes, want %d", kind, n, len(after), want)
+				}
+				fresh := vfs.NewMem()
+				x = open(t, fresh)
+				for i := range n {
+					x.add(int64(2*i + 1))
+				}
+				x.add(1 << 20)
+				if err := x.Flush(); err != nil {
+					t.Fatal(err)
+				}
+				if !slices.Equal(after, get(t, fresh)) {
+					t.Errorf("%s with %d entries differs from one that was always so", kind, n)
+				}
+			}
+		}
+	}
+}
+
+// anew is an index with a way to add an entry of any kind.
+type anew struct {
+	add     func(at int64)
+	Reset   func() error
+	Settle  func()
+	Flush   func() error
+	Discard func()
+}
+
+func anewKinds() map[string]func(*testing.T, vfs.FS) anew {
+	return map[string]func(*testing.T, vfs.FS) anew{
+		"offsets": func(t *testing.T, fs vfs.FS) anew {
+			x, err := OpenOffset(files.NewPool(fs, 10), path, 0, 1<<20)
+			if err != nil {
+				t.Fatal(err)
+			}
+			add := func(at int64) {
+				if err := x.Append(at+1, at+1); err != nil {
+					t.Fatal(err)
+				}
+			}
+			return anew{add, x.Reset, x.Settle, x.Flush, x.Discard}
+		},
+		"times": func(t *testing.T, fs vfs.FS) anew {
+			x, err := OpenTime(files.NewPool(fs, 10), path, 0, 1<<20)
+			if err != nil {
+				t.Fatal(err)
+			}
+			add := func(at int64) {
+				if err := x.MaybeAppend(at+1, at+1); err != nil {
+					t.Fatal(err)
+				}
+			}
+			return anew{add, x.Reset, x.Settle, x.Flush, x.Discard}
+		},
+		"transactions": func(t *testing.T, fs vfs.FS) anew {
+			x := NewTxn(files.NewPool(fs, 10), path)
+			add := func(at int64) {
+				if err := x.Append(AbortedTxn{7, at, at, at}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			return anew{add, x.Reset, x.Settle, x.Flush, x.Discard}
+		},
+	}
 }

@@ -38,6 +38,8 @@ type table struct {
 	// longer says that the file goes on behind the written entries, with some that were dropped; it is cut
 	// before the next write or sync.
 	longer bool
+	// building says that entries wait in memory until Settle.
+	building bool
 	// unsynced says that the file has changed since its last sync.
 	unsynced bool
 
@@ -90,7 +92,7 @@ func (t *table) append(entry []byte) error {
 	if t.n >= t.maxEntries {
 		return fmt.Errorf("%s: %w", t.file.Path(), ErrFull)
 	}
-	if len(t.tail) >= tailEntries*t.entrySize {
+	if len(t.tail) >= tailEntries*t.entrySize && !t.building {
 		// What can't be written now waits for Flush, which reports it; maxEntries bounds it.
 		_ = t.write()
 	}
@@ -171,15 +173,26 @@ func (t *table) truncate(n int) error {
 	return err
 }
 
-// Reset empties the index. The file is cut with the next write: an index that is made anew often gets
-// the entries that it had.
+// Reset empties the index, for one that is made anew: what is appended from now on waits in memory, and the file
+// stays as it is, until Settle. (A recovery that fails has changed nothing. And the file is cut with the next write
+// only, since the index often gets the entries that it had.)
 func (t *table) Reset() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.hot.Store(nil)
 	t.longer = t.longer || t.written > 0
-	t.n, t.written, t.tail, t.last = 0, 0, t.tail[:0], [12]byte{}
+	t.n, t.written, t.tail, t.last, t.building = 0, 0, t.tail[:0], [12]byte{}, true
 	return nil
+}
+
+// Settle says that the index is made: many entries are written, few go on waiting as they do otherwise.
+func (t *table) Settle() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.building = false
+	if len(t.tail) >= tailEntries*t.entrySize && t.write() == nil {
+		t.tail = nil // Its room was that of all entries.
+	}
 }
 
 // Entries is the number of entries.

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/ottla/ottla/internal/vfs"
+	"github.com/ottla/ottla/log/files"
 )
 
 const txnEntrySize = 34
@@ -23,15 +24,23 @@ const txnEntrySize = 34
 //
 // Aborted transactions are few, so all entries are in memory once the file was read.
 type Txn struct {
-	fs vfs.FS
+	// file is pinned while it has writes that weren't synced.
+	file files.File
 
 	mu      sync.Mutex // guards what follows
-	path    string
 	loaded  bool
 	entries []AbortedTxn
 	// written is how many entries the file has; on a full disk the others wait for Flush.
-	written  int
+	written int
+	// longer says that the file may go on behind the written entries, with some that were dropped; it is cut
+	// before the next write or sync.
+	longer bool
+	// building says that entries wait in memory until Settle.
+	building bool
+	// unsynced says that the file has changed since its last sync.
 	unsynced bool
+	// discarded says that nothing is written any more.
+	discarded bool
 }
 
 // AbortedTxn is one entry of a transaction index.
@@ -41,17 +50,25 @@ type AbortedTxn struct {
 }
 
 // NewTxn returns the transaction index at path, which is read when it is first asked.
-func NewTxn(fs vfs.FS, path string) *Txn { return &Txn{fs: fs, path: path} }
+func NewTxn(pool *files.Pool, path string) *Txn {
+	x := &Txn{}
+	x.file.Init(pool, path, nil)
+	return x
+}
 
 // NewTxnWithout is NewTxn where it is known that there is no file.
-func NewTxnWithout(fs vfs.FS, path string) *Txn { return &Txn{fs: fs, path: path, loaded: true} }
+func NewTxnWithout(pool *files.Pool, path string) *Txn {
+	x := NewTxn(pool, path)
+	x.loaded = true
+	return x
+}
 
 // load reads the file. Requires: x.mu held.
 func (x *Txn) load() error {
 	if x.loaded {
 		return nil
 	}
-	f, err := x.fs.OpenFile(x.path, os.O_RDONLY, 0)
+	f, err := x.file.Hold()
 	if errors.Is(err, os.ErrNotExist) {
 		x.loaded = true
 		return nil
@@ -59,25 +76,34 @@ func (x *Txn) load() error {
 	if err != nil {
 		return err
 	}
-	defer f.Close()
-	size, err := f.Size()
+	defer x.file.Release()
+	entries, err := readTxn(f, x.file.Path())
 	if err != nil {
 		return err
 	}
+	x.entries, x.written, x.loaded = entries, len(entries), true
+	return nil
+}
+
+// readTxn reads and decodes a whole file.
+func readTxn(f vfs.File, path string) ([]AbortedTxn, error) {
+	size, err := f.Size()
+	if err != nil {
+		return nil, err
+	}
 	const maxBytes = 1 << 30
 	if size%txnEntrySize != 0 || size > maxBytes {
-		return fmt.Errorf("%s: %w: size %d", x.path, ErrCorrupt, size)
+		return nil, fmt.Errorf("%s: %w: size %d", path, ErrCorrupt, size)
 	}
 	b := make([]byte, size)
 	if _, err := f.ReadAt(b, 0); err != nil && size > 0 {
-		return fmt.Errorf("read %s: %w", x.path, err)
+		return nil, fmt.Errorf("read %s: %w", path, err)
 	}
 	entries, err := parseTxn(b)
 	if err != nil {
-		return fmt.Errorf("%s: %w", x.path, err)
+		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	x.entries, x.written, x.loaded = entries, len(entries), true
-	return nil
+	return entries, nil
 }
 
 // parseTxn decodes a whole file.
@@ -115,9 +141,12 @@ func (x *Txn) Append(t AbortedTxn) error {
 		return err
 	}
 	if n := len(x.entries); n > 0 && x.entries[n-1].LastOffset >= t.LastOffset {
-		return fmt.Errorf("%s: last offset %d after %d", x.path, t.LastOffset, x.entries[n-1].LastOffset)
+		return fmt.Errorf("%s: last offset %d after %d", x.file.Path(), t.LastOffset, x.entries[n-1].LastOffset)
 	}
 	x.entries = append(x.entries, t)
+	if x.building {
+		return nil
+	}
 	if err := x.write(); err != nil && !vfs.NoRoom(err) {
 		x.entries = x.entries[:len(x.entries)-1]
 		return err
@@ -125,24 +154,51 @@ func (x *Txn) Append(t AbortedTxn) error {
 	return nil
 }
 
-// write moves the waiting entries to the file. A failure leaves them waiting. Requires: x.mu held.
+// write moves the waiting entries to the file, and cuts what lies behind them. A failure leaves them
+// waiting. Requires: x.mu held.
 func (x *Txn) write() error {
-	if x.written == len(x.entries) {
+	waiting := x.entries[x.written:]
+	if x.discarded || len(waiting) == 0 && !x.longer {
 		return nil
 	}
-	b := make([]byte, 0, (len(x.entries)-x.written)*txnEntrySize)
-	for _, t := range x.entries[x.written:] {
-		b = appendTxn(b, t)
+	flag := os.O_CREATE
+	if len(waiting) == 0 {
+		flag = 0
 	}
-	x.unsynced = true
-	err := x.with(func(f vfs.File) error {
-		_, err := f.WriteAt(b, int64(x.written)*txnEntrySize)
-		return err
-	})
+	f, _, err := x.file.Pin(flag)
+	if flag == 0 && errors.Is(err, os.ErrNotExist) {
+		x.longer = false // Nothing to cut.
+		return nil
+	}
 	if err != nil {
 		return err
 	}
+	x.unsynced = true
+	if x.longer {
+		if err := x.cut(f, x.written); err != nil {
+			return err
+		}
+	}
+	if len(waiting) == 0 {
+		return nil
+	}
+	b := make([]byte, 0, len(waiting)*txnEntrySize)
+	for _, t := range waiting {
+		b = appendTxn(b, t)
+	}
+	if _, err := f.WriteAt(b, int64(x.written)*txnEntrySize); err != nil {
+		return fmt.Errorf("write %s: %w", x.file.Path(), err)
+	}
 	x.written = len(x.entries)
+	return nil
+}
+
+// cut ends the file behind the first n entries. Requires: x.mu held, the file pinned.
+func (x *Txn) cut(f vfs.File, n int) error {
+	if err := f.Truncate(int64(n) * txnEntrySize); err != nil {
+		return fmt.Errorf("truncate %s: %w", x.file.Path(), err)
+	}
+	x.longer = false
 	return nil
 }
 
@@ -153,16 +209,6 @@ func appendTxn(b []byte, t AbortedTxn) []byte {
 	b = binary.BigEndian.AppendUint64(b, uint64(t.FirstOffset))
 	b = binary.BigEndian.AppendUint64(b, uint64(t.LastOffset))
 	return binary.BigEndian.AppendUint64(b, uint64(t.LastStableOffset))
-}
-
-// with opens the file for the length of f. Requires: x.mu held.
-func (x *Txn) with(do func(vfs.File) error) error {
-	f, err := x.fs.OpenFile(x.path, os.O_RDWR|os.O_CREATE, 0o644)
-	if err != nil {
-		return err
-	}
-	err = do(f)
-	return errors.Join(err, f.Close())
 }
 
 // Collect appends to dst the transactions that overlap [from, upperBound). complete says that no
@@ -198,31 +244,38 @@ func (x *Txn) TruncateTo(target int64) error {
 	return x.truncate(n)
 }
 
-// Reset empties the index, whatever is in the file.
+// truncate keeps the first n entries. Requires: x.mu held.
+func (x *Txn) truncate(n int) error {
+	if n < x.written {
+		f, _, err := x.file.Pin(0)
+		if err != nil {
+			return err
+		}
+		x.unsynced = true
+		if err := x.cut(f, n); err != nil {
+			return err
+		}
+		x.written = n
+	}
+	x.entries = x.entries[:n]
+	return nil
+}
+
+// Reset empties the index, whatever is in the file, for one that is made anew: what is appended from now on waits
+// in memory, and the file stays as it is, until Settle. (Both at once: a recovery that fails has changed nothing.)
 func (x *Txn) Reset() error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if _, err := x.fs.Stat(x.path); errors.Is(err, os.ErrNotExist) {
-		x.entries, x.written, x.loaded = nil, 0, true
-		return nil
-	}
-	x.entries, x.written = make([]AbortedTxn, 1), 1 // Whatever it is, it goes.
-	return x.truncate(0)
+	x.longer = x.longer || !x.loaded || x.written > 0
+	x.entries, x.written, x.loaded, x.building = nil, 0, true, true
+	return nil
 }
 
-// truncate keeps the first n entries. Requires: x.mu held.
-func (x *Txn) truncate(n int) error {
-	if n >= len(x.entries) {
-		return nil
-	}
-	if n < x.written {
-		if err := x.with(func(f vfs.File) error { return f.Truncate(int64(n) * txnEntrySize) }); err != nil {
-			return err
-		}
-		x.written, x.unsynced = n, true
-	}
-	x.entries, x.loaded = x.entries[:n], true
-	return nil
+// Settle says that the index is made: the next append or flush writes it.
+func (x *Txn) Settle() {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.building = false
 }
 
 // Check reads the file and returns ErrCorrupt if it must be rebuilt.
@@ -242,34 +295,32 @@ func (x *Txn) Flush() error {
 	if !x.unsynced {
 		return nil
 	}
-	if err := x.with(vfs.File.Sync); err != nil {
+	f, _, err := x.file.Pin(0)
+	if err != nil {
 		return err
 	}
+	if err := f.Sync(); err != nil {
+		return fmt.Errorf("sync %s: %w", x.file.Path(), err)
+	}
 	x.unsynced = false
+	x.file.Unpin()
 	return nil
+}
+
+// Discard closes the file, for an index that is about to be removed, or whose log is closed: what waits isn't
+// written any more. Those who still ask are answered.
+func (x *Txn) Discard() {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.discarded, x.unsynced = true, false
+	x.file.Retire()
 }
 
 // Rename gives the file another name. A file that doesn't exist is none to rename.
-func (x *Txn) Rename(path string) error {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	if err := x.fs.Rename(x.path, path); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return err
-	}
-	x.path = path
-	return nil
-}
+func (x *Txn) Rename(path string) error { return x.file.Rename(path) }
 
 // SetPath tells that the file has another name already, because its directory was renamed.
-func (x *Txn) SetPath(path string) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	x.path = path
-}
+func (x *Txn) SetPath(path string) { x.file.SetPath(path) }
 
 // Path is the file's name.
-func (x *Txn) Path() string {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	return x.path
-}
+func (x *Txn) Path() string { return x.file.Path() }

@@ -1,13 +1,17 @@
 package index
 
-import "slices"
+import (
+	"os"
 
-// Entries is a copy of all entries, for tools.
-func (x *Txn) Entries() ([]AbortedTxn, error) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	if err := x.load(); err != nil {
+	"github.com/ottla/ottla/internal/vfs"
+)
+
+// ReadTxn is all entries of the transaction index at path, for tools: the file is opened for reading only.
+func ReadTxn(fs vfs.FS, path string) ([]AbortedTxn, error) {
+	f, err := fs.OpenFile(path, os.O_RDONLY, 0)
+	if err != nil {
 		return nil, err
 	}
-	return slices.Clone(x.entries), nil
+	defer f.Close()
+	return readTxn(f, path)
 }

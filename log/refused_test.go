@@ -1,0 +1,64 @@
+package commitlog
+
+import (
+	"errors"
+	"sync/atomic"
+	"testing"
+
+	"github.com/ottla/ottla/internal/vfs"
+)
+
+// TestRefusedLog: a log that can't be made on a full device may be asked for again once there is room, which is told
+// once, and leaves nothing until then.
+func TestRefusedLog(t *testing.T) {
+	mem := vfs.NewMem()
+	e := newEnv(mem)
+	var told atomic.Int32
+	m, err := openDirs(t, e, func(c *ManagerConfig) { c.OnRoom = func() { told.Add(1) } }, "/data")
+	if err != nil {
+		t.Fatal(err)
+	}
+	e.m = m
+	defer closeEnv(t, e)
+	look := func(want int32, when string) {
+		t.Helper()
+		e.watch()
+		e.m.calls.Wait()
+		if n := told.Load(); n != want {
+			t.Errorf("told %d times %s, want %d", n, when, want)
+		}
+	}
+	u, err := mem.Usage("/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	used := u.TotalBytes - u.FreeBytes
+	look(0, "before anything was refused")
+	for round := range int32(2) {
+		mem.SetCapacity(used)
+		for range 2 {
+			if _, err := m.Create("t", round, e.topicID, e.cfg); !errors.Is(err, ErrNoRoom) {
+				t.Fatalf("create on a full device: %v", err)
+			}
+		}
+		if _, err := mem.Stat("/data/" + (topicPartition{"t", round}).String()); !isNotExist(err) {
+			t.Errorf("the refused log has left something: %v", err)
+		}
+		look(round, "while the device is full")
+		mem.SetCapacity(used + exhaustedGrowth)
+		look(round+1, "with room")
+		look(round+1, "a second later")
+		l, err := m.Create("t", round, e.topicID, e.cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := appendRecords(l, 1, 8, 1000); err != nil {
+			t.Fatal(err)
+		}
+		if u, err = mem.Usage("/"); err != nil {
+			t.Fatal(err)
+		}
+		used = u.TotalBytes - u.FreeBytes
+	}
+	mem.SetCapacity(0)
+}
