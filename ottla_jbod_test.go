@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/ottla/ottla"
+	"github.com/ottla/ottla/wire"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
@@ -19,6 +20,8 @@ import (
 type jbod struct {
 	*dataBroker
 	dirs []string
+	// conn is for requests one after the other; it ends with the broker's life.
+	conn *wire.Client
 }
 
 func startJBOD(t *testing.T) *jbod {
@@ -42,6 +45,7 @@ func (b *jbod) open(address string) {
 		b.t.Fatal(err)
 	}
 	b.broker, b.addr = broker, broker.Addr()
+	b.conn = b.raw()
 }
 
 // replica says where a partition's log is, and where one that it is copied to.
@@ -49,7 +53,7 @@ func (b *jbod) replica(topic string) (current, future string) {
 	b.t.Helper()
 	req := kmsg.NewPtrDescribeLogDirsRequest()
 	req.Version = 4
-	for _, d := range exchange[*kmsg.DescribeLogDirsResponse](b.dataBroker, b.raw(), req).Dirs {
+	for _, d := range exchange[*kmsg.DescribeLogDirsResponse](b.dataBroker, b.conn, req).Dirs {
 		for _, t := range d.Topics {
 			switch {
 			case t.Topic != topic:
@@ -73,7 +77,7 @@ func (b *jbod) move(topic, dir string) {
 	dt.Topic, dt.Partitions = topic, []int32{0}
 	d.Topics = append(d.Topics, dt)
 	req.Dirs = append(req.Dirs, d)
-	if code := exchange[*kmsg.AlterReplicaLogDirsResponse](b.dataBroker, b.raw(), req).Topics[0].Partitions[0].ErrorCode; code != 0 {
+	if code := exchange[*kmsg.AlterReplicaLogDirsResponse](b.dataBroker, b.conn, req).Topics[0].Partitions[0].ErrorCode; code != 0 {
 		b.t.Fatalf("move to %s: error %d", dir, code)
 	}
 }
@@ -89,7 +93,7 @@ func (b *jbod) moveRate(rate string) {
 	c.Name, c.Value = "replica.alter.log.dirs.io.max.bytes.per.second", &rate
 	r.Configs = append(r.Configs, c)
 	req.Resources = append(req.Resources, r)
-	if code := exchange[*kmsg.IncrementalAlterConfigsResponse](b.dataBroker, b.raw(), req).Resources[0].ErrorCode; code != 0 {
+	if code := exchange[*kmsg.IncrementalAlterConfigsResponse](b.dataBroker, b.conn, req).Resources[0].ErrorCode; code != 0 {
 		b.t.Fatalf("alter configs: error %d", code)
 	}
 }
