@@ -17,10 +17,11 @@ const (
 	listOffsetsVersion  = 6
 )
 
-// CreateTopic creates a topic with one replica a partition and waits until it has leaders.
-func CreateTopic(address, name string, partitions int) error {
+// CreateTopic creates a topic with one replica a partition, and with settings (name and value) if there are
+// any, and waits until it has leaders.
+func CreateTopic(address, name string, partitions int, configs ...[2]string) error {
 	// Deleted data must leave the disk soon: a run writes many gigabytes.
-	if err := createTopic(address, name, partitions, [2]string{"file.delete.delay.ms", "1000"}); err != nil {
+	if err := createTopic(address, name, partitions, append(configs, [2]string{"file.delete.delay.ms", "1000"})...); err != nil {
 		return err
 	}
 	return AwaitLeaders(address, []string{name}, partitions, 20*time.Second)
@@ -96,6 +97,16 @@ func (c *conn) led(name string, partitions int) (bool, error) {
 		}
 	}
 	return true, nil
+}
+
+// CreateTopics creates topics one after the other and waits until all have leaders.
+func CreateTopics(address string, names []string, partitions int) error {
+	for _, name := range names {
+		if err := createTopic(address, name, partitions, [2]string{"file.delete.delay.ms", "1000"}); err != nil {
+			return fmt.Errorf("create %s: %w", name, err)
+		}
+	}
+	return AwaitLeaders(address, names, partitions, time.Minute)
 }
 
 // DeleteTopic deletes a topic.
