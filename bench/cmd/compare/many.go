@@ -1,0 +1,71 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"time"
+
+	"github.com/ottla/ottla/bench/internal/node"
+	"github.com/ottla/ottla/bench/load"
+)
+
+const (
+	// manyTopics of manyEach partitions are written to, one record a second to each partition.
+	manyTopics, manyEach = 100, 100
+	// manySeconds is how long a run lasts.
+	manySeconds = 8
+	// manyRounds is how often it runs, at most.
+	manyRounds = 2
+)
+
+// manyPartitions measures single records to very many partitions. They are made once a broker, and
+// written to once before it counts.
+func manyPartitions(ctx context.Context, o options, rep *report, only *regexp.Regexp, nodes []*node.Node, began time.Time) (err error) {
+	names := make([]string, max(manyTopics/o.scale, 1))
+	for i := range names {
+		names[i] = fmt.Sprintf("bench-many-%02d", i)
+	}
+	name := fmt.Sprintf("%d partitions, one record/s each", len(names)*manyEach)
+	if !only.MatchString(name) {
+		return nil
+	}
+	s := scenario{name: name, unit: "record", topics: own, run: func(_ context.Context, n *node.Node, _ string) (outcome, error) {
+		r, err := trickle(n, names, max(manySeconds/o.scale, 2))
+		return outcome{bytes: float64(r.Bytes), units: float64(r.Records), figures: measurement{"p50 ms": ms(&r, 50), "p99 ms": ms(&r, 99)}}, err
+	}}
+	for _, n := range nodes {
+		if ctx.Err() != nil || time.Since(began) > o.limit-o.reserve/2 {
+			return errors.New("no time left")
+		}
+		defer func() { err = errors.Join(err, load.DeleteTopics(n.Address, names)) }()
+		start := time.Now()
+		if err := load.CreateTopics(n.Address, names, manyEach); err != nil {
+			return fmt.Errorf("%s: %w", n.Name, err)
+		}
+		rep.add(name, n.Name, measurement{"create s": time.Since(start).Seconds()})
+		if _, err := trickle(n, names, 2); err != nil {
+			return fmt.Errorf("%s: %w", n.Name, err)
+		}
+	}
+	rounds := min(manyRounds, o.rounds)
+	rep.note("%s: %d rounds of %d", name, rounds, o.rounds)
+	for r := range rounds {
+		for _, n := range nodes {
+			if ctx.Err() != nil || time.Since(began) > o.limit {
+				return errors.New("out of time")
+			}
+			m, err := measure(ctx, n, s)
+			if err != nil {
+				return fmt.Errorf("round %d, %s: %w", r+1, n.Name, err)
+			}
+			rep.add(name, n.Name, m)
+		}
+	}
+	return nil
+}
+
+func trickle(n *node.Node, topics []string, seconds int64) (load.Result, error) {
+	return load.Trickle{Address: n.Address, Topics: topics, Partitions: manyEach, RecordBytes: 1024, Seconds: seconds}.Run()
+}
