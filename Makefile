@@ -102,6 +102,10 @@ bench: build ## raw loads and stock perf tools against Ottla and Kafka in turn, 
 bench-quick: build ## the same in 4 minutes, for a look
 	./bench/compare.sh -quick
 
+.PHONY: bench-growth
+bench-growth: build ## how CPU time a request grows with partitions and connections; KAFKA=1 for Kafka as well
+	./bench/growth.sh $(if $(KAFKA),-kafka)
+
 .PHONY: bench-startup
 bench-startup: build ## time to start with 10,000 partitions, after clean stops and kills
 	cd bench && $(GO) run ./cmd/startup -ottla $(CURDIR)/bin/ottla -results results

@@ -68,9 +68,9 @@ type Turns struct {
 	Requests    int64
 }
 
-// Run opens the connections, sends the requests and waits for the answers. Connecting isn't counted: started is
-// called when all are open and have been used once.
-func (t Turns) Run(started func() error) (Result, error) {
+// Run opens the connections and uses each once, and calls measured, which may send the requests any number of
+// times.
+func (t Turns) Run(measured func(send func() (Result, error)) error) error {
 	conns := make([]*conn, 0, t.Connections)
 	defer func() {
 		for _, c := range conns {
@@ -80,50 +80,52 @@ func (t Turns) Run(started func() error) (Result, error) {
 	for range t.Connections {
 		c, err := dial(t.Address)
 		if err != nil {
-			return Result{}, err
+			return err
 		}
 		c.in = make([]byte, 256)
 		conns = append(conns, c)
 	}
+	if _, err := t.send(conns, int64(t.Connections)); err != nil {
+		return err
+	}
+	return measured(func() (Result, error) { return t.send(conns, t.Requests) })
+}
+
+// send sends requests on all connections and waits for the answers.
+func (t *Turns) send(conns []*conn, requests int64) (Result, error) {
 	batch, _ := makeBatch(t.BatchBytes, t.RecordBytes, time.Now())
 	p := Produce{Topic: t.Topic, Acks: t.Acks}
 	want := p.answer(0)
-	work := func(requests int64) (Result, error) {
-		results, errs := make([]Result, t.InFlight), make([]error, t.InFlight)
-		start := time.Now()
-		var wg sync.WaitGroup
-		for i := range t.InFlight {
-			wg.Go(func() {
-				frame := p.frame(0, batch)
-				own := conns[i*len(conns)/t.InFlight : (i+1)*len(conns)/t.InFlight]
-				r := &results[i]
-				for n := range requests / int64(t.InFlight) {
-					c := own[n%int64(len(own))]
-					sent := time.Now()
-					if errs[i] = c.send(frame); errs[i] != nil {
-						return
-					}
-					var answer []byte
-					if answer, errs[i] = c.receive(0); errs[i] != nil {
-						return
-					}
-					if errs[i] = check(answer, want); errs[i] != nil {
-						return
-					}
-					r.latencies = append(r.latencies, time.Since(sent))
-					r.Requests++
-					r.Bytes += int64(len(batch))
-				}
-			})
+	results, errs := make([]Result, t.InFlight), make([]error, t.InFlight)
+	start := time.Now()
+	var wg sync.WaitGroup
+	for i := range t.InFlight {
+		wg.Go(func() {
+			own := conns[i*len(conns)/t.InFlight : (i+1)*len(conns)/t.InFlight]
+			results[i], errs[i] = inTurn(own, p.frame(0, batch), want, requests/int64(t.InFlight))
+			results[i].Bytes = results[i].Requests * int64(len(batch))
+		})
+	}
+	wg.Wait()
+	return merge(results, time.Since(start)), errors.Join(errs...)
+}
+
+// inTurn sends requests on one connection after the other, and waits for each answer.
+func inTurn(conns []*conn, frame, want []byte, requests int64) (r Result, err error) {
+	for ; r.Requests < requests; r.Requests++ {
+		c := conns[r.Requests%int64(len(conns))]
+		sent := time.Now()
+		if err := c.send(frame); err != nil {
+			return r, err
 		}
-		wg.Wait()
-		return merge(results, time.Since(start)), errors.Join(errs...)
+		answer, err := c.receive(0)
+		if err != nil {
+			return r, err
+		}
+		if err := check(answer, want); err != nil {
+			return r, err
+		}
+		r.latencies = append(r.latencies, time.Since(sent))
 	}
-	if _, err := work(int64(t.Connections)); err != nil {
-		return Result{}, err
-	}
-	if err := started(); err != nil {
-		return Result{}, err
-	}
-	return work(t.Requests)
+	return r, nil
 }
