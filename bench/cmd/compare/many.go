@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/ottla/ottla/bench/internal/node"
+	"github.com/ottla/ottla/bench/internal/proc"
 	"github.com/ottla/ottla/bench/load"
 )
 
@@ -47,6 +48,9 @@ func manyPartitions(ctx context.Context, o options, rep *report, only *regexp.Re
 		rep.add(name, n.Name, measurement{"create s": time.Since(start).Seconds()})
 		if _, err := trickle(n, names, 2); err != nil {
 			return fmt.Errorf("%s: %w", n.Name, err)
+		}
+		if err := proc.Settle(ctx, n.Pid, 10*time.Second); err != nil {
+			return err
 		}
 	}
 	rounds := min(manyRounds, o.rounds)

@@ -74,20 +74,26 @@ func run(ctx context.Context, o options) (err error) {
 	return rep.write(o.results, began)
 }
 
+// settleLimit is how long a broker may take to be done with what was made or deleted.
+const settleLimit = 30 * time.Second
+
 func one(ctx context.Context, o options, only *regexp.Regexp, rep *report, start func() (*node.Node, error)) (err error) {
 	n, err := start()
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, n.StopWithin(time.Minute)) }()
-	if err := warm(o, n); err != nil {
+	if err := warm(ctx, o, n); err != nil {
 		return fmt.Errorf("%s: warming: %w", n.Name, err)
 	}
-	for _, step := range steps(o) {
+	for _, step := range steps(ctx, o) {
 		if !only.MatchString(step.group) {
 			continue
 		}
 		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := proc.Settle(ctx, n.Pid, settleLimit); err != nil { // Deleting takes a while.
 			return err
 		}
 		runs, err := step.run(n)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"time"
@@ -33,15 +34,10 @@ type sample struct {
 
 // steps lists the sizes. The first one comes again at the end of the partitions: what differs there isn't
 // growth but drift.
-func steps(o options) []step {
+func steps(ctx context.Context, o options) []step {
 	var out []step
 	add := func(group, name string, run func(n *node.Node) ([]sample, error)) {
 		out = append(out, step{group, name, run})
-	}
-	for _, p := range []int{1, 10, 100, 1_000, 10_000, 1} {
-		if p <= o.most {
-			add("partitions", fmt.Sprintf("%d", p), func(n *node.Node) ([]sample, error) { return partitions(o, n, p) })
-		}
 	}
 	for _, inFlight := range []int{1, 100} {
 		for _, c := range []int{1, 100, 5_000} {
@@ -50,18 +46,23 @@ func steps(o options) []step {
 			}
 		}
 	}
+	for _, p := range []int{1, 10, 100, 1_000, 10_000, 1} {
+		if p <= o.most {
+			add("partitions", fmt.Sprintf("%d", p), func(n *node.Node) ([]sample, error) { return partitions(ctx, o, n, p) })
+		}
+	}
 	return out
 }
 
 // warm gives a JVM what its compilers need.
-func warm(o options, n *node.Node) error {
+func warm(ctx context.Context, o options, n *node.Node) error {
 	o.rounds, o.requests = 1, 4*o.requests
-	_, err := partitions(o, n, 1)
+	_, err := partitions(ctx, o, n, 1)
 	return err
 }
 
 // partitions measures requests that go to so many partitions in turn.
-func partitions(o options, n *node.Node, count int) (out []sample, err error) {
+func partitions(ctx context.Context, o options, n *node.Node, count int) (out []sample, err error) {
 	topics := names(count)
 	each := min(count, eachTopic)
 	defer func() { err = errors.Join(err, load.DeleteTopics(n.Address, topics)) }()
@@ -72,6 +73,9 @@ func partitions(o options, n *node.Node, count int) (out []sample, err error) {
 	// Every partition is written to before it counts: a first append makes files.
 	w.Requests = max(int64(count), o.requests/10)
 	if _, err := w.Run(); err != nil {
+		return nil, err
+	}
+	if err := proc.Settle(ctx, n.Pid, settleLimit); err != nil {
 		return nil, err
 	}
 	w.Requests = o.requests
