@@ -95,7 +95,7 @@ mutants: tools ## show that the simulation finds planted bugs, and by which seed
 	$(GO) test ./internal/testcluster -run '^TestMutants$$' -timeout 0 -mutants -v
 
 .PHONY: bench
-bench: build ## raw loads and stock perf tools against Ottla and Kafka in turn, 20 minutes
+bench: build ## raw loads and stock perf tools against Ottla and Kafka in turn, at most 20 minutes
 	./bench/compare.sh
 
 .PHONY: bench-quick
