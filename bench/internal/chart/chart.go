@@ -54,7 +54,7 @@ func SVG(title string, series []string, rows []Row) string {
 	fmt.Fprintf(&b, `<rect width="%d" height="%d" fill="white"/>`+"\n", width, height)
 	fmt.Fprintf(&b, `<text x="10" y="20" font-size="14">%s</text>`+"\n", html.EscapeString(title))
 	for i, s := range series {
-		left := nameWidth + i*170
+		left := nameWidth + i*200
 		fmt.Fprintf(&b, `<rect x="%d" y="32" width="10" height="10" fill="%s"/><text x="%d" y="41">%s</text>`+"\n", left, colours[i%len(colours)], left+14, html.EscapeString(s))
 	}
 	for _, v := range []float64{0.01, 0.03, 0.1, 0.3, 1, 3, 10} {
