@@ -43,7 +43,7 @@ func main() {
 	flag.Int64Var(&o.scale, "scale", 1, "do this fraction of the work: 3 is a third")
 	flag.BoolVar(&o.quick, "quick", false, "little warming, a quarter of the work, two rounds, four minutes; for a look, not for quoting")
 	flag.StringVar(&o.only, "only", "", "regular expression of scenarios to run")
-	flag.DurationVar(&o.limit, "limit", 20*time.Minute, "begin no round after this time")
+	flag.DurationVar(&o.limit, "limit", 19*time.Minute, "begin no run after this time")
 	flag.DurationVar(&o.reserve, "reserve", 150*time.Second, "how much of that to keep for the scenario with many partitions, which comes last")
 	flag.BoolVar(&o.cold, "no-warming", false, "leave the warming out, to see whether scenarios work; figures say nothing then")
 	flag.Parse()

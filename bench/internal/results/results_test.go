@@ -2,6 +2,8 @@ package results
 
 import (
 	"errors"
+	"os"
+	"os/exec"
 	"path/filepath"
 	"reflect"
 	"strings"
@@ -44,6 +46,48 @@ func TestNewest(t *testing.T) {
 	files["2026-05-01.json"] = "{"
 	if _, _, err := newest([]string{"2026-05-01.json"}, read); err == nil {
 		t.Error("a broken file was taken")
+	}
+}
+
+// TestNewestInGit: what is committed counts, not what lies in the folder.
+func TestNewestInGit(t *testing.T) {
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip("git isn't installed")
+	}
+	root := t.TempDir()
+	git := func(args ...string) {
+		t.Helper()
+		args = append([]string{"-C", root, "-c", "user.name=bench", "-c", "user.email=bench@localhost", "-c", "commit.gpgsign=false"}, args...)
+		if out, err := exec.Command("git", args...).CombinedOutput(); err != nil {
+			t.Fatalf("git %v: %v\n%s", args, err, out)
+		}
+	}
+	dir := filepath.Join(root, "results")
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	write := func(name, machine string) {
+		t.Helper()
+		if err := (&Run{Machine: machine}).Write(filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, _, err := Newest(dir); err == nil {
+		t.Error("a folder outside of any repository has a newest run")
+	}
+	git("init", "-q")
+	if r, _, err := Newest(dir); r != nil || err != nil {
+		t.Errorf("an empty repository: %v, %v", r, err)
+	}
+	write("2026-01-01.json", "committed")
+	git("add", "-A")
+	git("commit", "-qm", "results")
+	write("2026-01-01.json", "changed")
+	write("2026-02-01.json", "added")
+	git("add", "results/2026-02-01.json")
+	write("2026-03-01.json", "lies there")
+	if r, name, err := Newest(dir); err != nil || r == nil || name != "2026-01-01.json" || r.Machine != "committed" {
+		t.Errorf("got %+v, %q, %v", r, name, err)
 	}
 }
 
