@@ -99,14 +99,16 @@ func (c *conn) led(name string, partitions int) (bool, error) {
 	return true, nil
 }
 
-// CreateTopics creates topics one after the other and waits until all have leaders.
-func CreateTopics(address string, names []string, partitions int) error {
+// CreateTopics creates topics one after the other and waits until all have leaders that answer. Kafka needs
+// minutes for thousands of partitions on a busy machine.
+func CreateTopics(address string, names []string, partitions int, limit time.Duration) error {
+	deadline := time.Now().Add(limit)
 	for _, name := range names {
 		if err := createTopic(address, name, partitions, [2]string{"file.delete.delay.ms", "1000"}); err != nil {
 			return fmt.Errorf("create %s: %w", name, err)
 		}
 	}
-	return awaitAnswers(address, names, partitions, time.Minute)
+	return awaitAnswers(address, names, partitions, time.Until(deadline))
 }
 
 // awaitAnswers waits until every partition of the topics has a leader that answers for it: Kafka's metadata

@@ -44,7 +44,7 @@ func main() {
 	flag.BoolVar(&o.quick, "quick", false, "little warming, a quarter of the work, two rounds, four minutes; for a look, not for quoting")
 	flag.StringVar(&o.only, "only", "", "regular expression of scenarios to run")
 	flag.DurationVar(&o.limit, "limit", 19*time.Minute, "begin no run after this time")
-	flag.DurationVar(&o.reserve, "reserve", 150*time.Second, "how much of that to keep for the scenario with many partitions, which comes last")
+	flag.DurationVar(&o.reserve, "reserve", 200*time.Second, "how much of that to keep for the scenario with many partitions, which comes last")
 	flag.BoolVar(&o.cold, "no-warming", false, "leave the warming out, to see whether scenarios work; figures say nothing then")
 	flag.Parse()
 	if o.quick {
@@ -72,7 +72,7 @@ func run(ctx context.Context, o options) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, ottla.Stop(), kafka.Stop()) }()
+	defer func() { err = errors.Join(err, ottla.StopWithin(stopLimit), kafka.StopWithin(stopLimit)) }()
 	nodes := []*node.Node{ottla, kafka}
 	idle(rep, nodes)
 	if err := parked(rep, nodes); err != nil {
@@ -102,6 +102,9 @@ func run(ctx context.Context, o options) (err error) {
 	}
 	return rep.write()
 }
+
+// stopLimit is how long a broker may take to stop that has deleted 10,000 partitions.
+const stopLimit = time.Minute
 
 // runRounds measures every scenario against every broker, round by round, until the time is up.
 func runRounds(ctx context.Context, o options, rep *report, only *regexp.Regexp, nodes []*node.Node, began time.Time) {

@@ -42,7 +42,7 @@ func manyPartitions(ctx context.Context, o options, rep *report, only *regexp.Re
 		}
 		defer func() { err = errors.Join(err, load.DeleteTopics(n.Address, names)) }()
 		start := time.Now()
-		if err := load.CreateTopics(n.Address, names, manyEach); err != nil {
+		if err := load.CreateTopics(n.Address, names, manyEach, o.limit-time.Since(began)); err != nil {
 			return fmt.Errorf("%s: %w", n.Name, err)
 		}
 		rep.add(name, n.Name, measurement{"create s": time.Since(start).Seconds()})

@@ -17,6 +17,9 @@ const batchBytes = 2 << 10
 // eachTopic is the most partitions of a topic; Kafka's controller makes no more than some thousands at once.
 const eachTopic = 100
 
+// createLimit is how long topics may take to have leaders.
+const createLimit = 5 * time.Minute
+
 // step is one size that is measured.
 type step struct {
 	// group has the sizes that are compared; the first one is what the others are told by.
@@ -66,7 +69,7 @@ func partitions(ctx context.Context, o options, n *node.Node, count int) (out []
 	topics := names(count)
 	each := min(count, eachTopic)
 	defer func() { err = errors.Join(err, load.DeleteTopics(n.Address, topics)) }()
-	if err := load.CreateTopics(n.Address, topics, each); err != nil {
+	if err := load.CreateTopics(n.Address, topics, each, createLimit); err != nil {
 		return nil, err
 	}
 	w := load.Walk{Address: n.Address, Topics: topics, Partitions: each, BatchBytes: batchBytes, RecordBytes: 1024, Depth: o.depth, Acks: 1}
@@ -93,7 +96,7 @@ func partitions(ctx context.Context, o options, n *node.Node, count int) (out []
 func connections(o options, n *node.Node, count, inFlight int) (out []sample, err error) {
 	topic := names(1)
 	defer func() { err = errors.Join(err, load.DeleteTopics(n.Address, topic)) }()
-	if err := load.CreateTopics(n.Address, topic, 1); err != nil {
+	if err := load.CreateTopics(n.Address, topic, 1, createLimit); err != nil {
 		return nil, err
 	}
 	t := load.Turns{Address: n.Address, Topic: topic[0], Connections: count, InFlight: inFlight, BatchBytes: batchBytes, RecordBytes: 1024, Acks: 1, Requests: o.requests}
