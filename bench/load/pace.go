@@ -92,7 +92,7 @@ func paced(c *conn, p pace, total, most int64, depth int, frame func(f flight) [
 	}
 	close(stop)
 	wg.Wait()
-	if sendErr != nil {
+	if err == nil { // Else the send failed for it: the connection was closed.
 		err = sendErr
 	}
 	return requests, err

@@ -18,6 +18,8 @@ type Trickle struct {
 	Partitions  int // of each topic
 	RecordBytes int
 	Seconds     int64
+	// Late is how late an answer may come before the load is given up: the broker doesn't keep up.
+	Late time.Duration
 }
 
 // Run sends the requests and waits for the answers. Latencies count from when a request was due.
@@ -38,7 +40,11 @@ func (t Trickle) Run() (Result, error) {
 	r.Requests, err = paced(c, p, n*t.Seconds, 1, streamDepth, func(f flight) []byte {
 		return frames[f.first%n]
 	}, func(answer []byte, f flight) error {
-		r.latencies = append(r.latencies, time.Since(p.due(f.first)))
+		late := time.Since(p.due(f.first))
+		if late > t.Late {
+			return fmt.Errorf("falls behind: request %d of %d is answered %.0f s after it was due", f.first+1, n*t.Seconds, late.Seconds())
+		}
+		r.latencies = append(r.latencies, late)
 		r.Records += int64(t.Partitions)
 		r.Bytes += int64(t.Partitions * len(batch))
 		return allWritten(answer, t.Partitions)
