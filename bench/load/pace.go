@@ -1,6 +1,7 @@
 package load
 
 import (
+	"errors"
 	"runtime"
 	"sync"
 	"time"
@@ -92,8 +93,5 @@ func paced(c *conn, p pace, total, most int64, depth int, frame func(f flight) [
 	}
 	close(stop)
 	wg.Wait()
-	if err == nil { // Else the send failed for it: the connection was closed.
-		err = sendErr
-	}
-	return requests, err
+	return requests, errors.Join(err, sendErr) // Either closes the connection, and the other sees it.
 }
