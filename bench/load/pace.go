@@ -52,8 +52,8 @@ type flight struct{ first, took int64 }
 
 // paced sends total of a series on one connection, each when it is due, and reads the answers. While
 // depth requests are in flight nothing is sent; then what has become due meanwhile goes into one request, at
-// most most of it. frame makes a request, done looks at its answer. It returns the number of requests.
-func paced(c *conn, p pace, total, most int64, depth int, frame func(f flight) []byte, done func(answer []byte, f flight) error) (requests int64, err error) {
+// most most of it. After until nothing is sent any more. frame makes a request, done looks at its answer. It returns the number of requests.
+func paced(c *conn, p pace, total, most int64, until time.Time, depth int, frame func(f flight) []byte, done func(answer []byte, f flight) error) (requests int64, err error) {
 	slots, flights, stop := make(chan struct{}, depth), make(chan flight, depth), make(chan struct{})
 	var wg sync.WaitGroup
 	var sendErr error
@@ -66,6 +66,9 @@ func paced(c *conn, p pace, total, most int64, depth int, frame func(f flight) [
 			select {
 			case slots <- struct{}{}:
 			case <-stop:
+				return
+			}
+			if time.Now().After(until) {
 				return
 			}
 			f := flight{next, p.take(next, total, most, time.Now())}

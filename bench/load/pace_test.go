@@ -90,7 +90,7 @@ func TestPaced(t *testing.T) {
 	}
 	defer c.Close()
 	var got []flight
-	n, err := paced(c, pace{time.Now().Add(-time.Minute), 1000}, 100, 30, 2,
+	n, err := paced(c, pace{time.Now().Add(-time.Minute), 1000}, 100, 30, time.Now().Add(time.Minute), 2,
 		emptyFrame,
 		func(_ []byte, f flight) error { got = append(got, f); return nil })
 	want := []flight{{0, 30}, {30, 30}, {60, 30}, {90, 10}}
@@ -108,7 +108,7 @@ func TestPacedEndsOnError(t *testing.T) {
 	client, server := net.Pipe()
 	go echo(server)
 	bad := errors.New("bad")
-	n, err := paced(&conn{Conn: client}, pace{time.Now(), 100_000}, 1000, 1, 2,
+	n, err := paced(&conn{Conn: client}, pace{time.Now(), 100_000}, 1000, 1, time.Now().Add(time.Minute), 2,
 		emptyFrame,
 		func(_ []byte, f flight) error {
 			if f.first == 3 {
@@ -120,4 +120,17 @@ func TestPacedEndsOnError(t *testing.T) {
 		t.Fatalf("got %d requests, %v", n, err)
 	}
 	server.Close()
+}
+
+// TestPacedStops: what isn't sent in time is left out, and what was sent is answered.
+func TestPacedStops(t *testing.T) {
+	client, server := net.Pipe()
+	defer server.Close()
+	go echo(server)
+	answers := 0
+	n, err := paced(&conn{Conn: client}, pace{time.Now(), 1000}, 1_000_000, 1, time.Now().Add(20*time.Millisecond), 2, emptyFrame,
+		func([]byte, flight) error { answers++; return nil })
+	if err != nil || n == 0 || n > 100 || int64(answers) != n {
+		t.Fatalf("%d requests, %d answers, %v", n, answers, err)
+	}
 }

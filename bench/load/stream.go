@@ -79,7 +79,7 @@ func (s *Stream) produce(c *conn, p pace) (int64, error) {
 	// frames are the requests by their number of records. Five are in flight, but each is sent before
 	// the next one is made.
 	frames := make(map[int64][]byte)
-	return paced(c, p, s.Records, streamMost, streamDepth, func(f flight) []byte {
+	return paced(c, p, s.Records, streamMost, p.due(s.Records).Add(streamGrace), streamDepth, func(f flight) []byte {
 		if frames[f.took] == nil {
 			frames[f.took] = request.frame(0, makeRecords(int(f.took), s.RecordBytes, time.Now()))
 		}

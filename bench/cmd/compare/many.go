@@ -19,8 +19,8 @@ const (
 	manySeconds = 8
 	// manyTime is kept for the runs when the topics are made.
 	manyTime = 20 * time.Second
-	// manyLate and firstLate are how late answers may come: in a run, and when files are made.
-	manyLate, firstLate = 15 * time.Second, time.Minute
+	// manyLate and firstLate are how long a broker that falls behind has after a run's seconds, and when files are made.
+	manyLate, firstLate = 2 * time.Second, time.Minute
 	// manyRounds is how often it runs, at most.
 	manyRounds = 2
 )
@@ -37,8 +37,9 @@ func manyPartitions(ctx context.Context, o options, rep *report, only *regexp.Re
 		return nil
 	}
 	s := scenario{name: name, unit: "record", topics: own, run: func(_ context.Context, n *node.Node, _ string) (outcome, error) {
-		r, err := trickle(n, names, max(manySeconds/o.scale, 2), manyLate)
-		return outcome{bytes: float64(r.Bytes), units: float64(r.Records), figures: measurement{"p50 ms": ms(&r, 50), "p99 ms": ms(&r, 99)}}, err
+		l := trickle(n, names, max(manySeconds/o.scale, 2), manyLate)
+		r, err := l.Run()
+		return outcome{bytes: float64(r.Bytes), units: float64(r.Records), figures: measurement{"p50 ms": ms(&r, 50), "p99 ms": ms(&r, 99), "sent, %": 100 * l.SentShare(&r)}}, err
 	}}
 	var ready []*node.Node
 	for _, n := range nodes {
@@ -78,12 +79,12 @@ func makeMany(ctx context.Context, rep *report, name string, n *node.Node, topic
 		return err
 	}
 	rep.add(name, n.Name, measurement{"create s": time.Since(start).Seconds()})
-	if _, err := trickle(n, topics, 2, firstLate); err != nil {
+	if _, err := trickle(n, topics, 2, firstLate).Run(); err != nil {
 		return err
 	}
 	return proc.Settle(ctx, n.Pid, 10*time.Second)
 }
 
-func trickle(n *node.Node, topics []string, seconds int64, late time.Duration) (load.Result, error) {
-	return load.Trickle{Address: n.Address, Topics: topics, Partitions: manyEach, RecordBytes: 1024, Seconds: seconds, Late: late}.Run()
+func trickle(n *node.Node, topics []string, seconds int64, late time.Duration) *load.Trickle {
+	return &load.Trickle{Address: n.Address, Topics: topics, Partitions: manyEach, RecordBytes: 1024, Seconds: seconds, Late: late}
 }

@@ -90,7 +90,7 @@ func (r *report) table() string {
 	if len(r.loads) > 0 {
 		fmt.Fprintf(&b, "# load average: median %.1f, from %.1f to %.1f; took %.0f s\n", stat.Median(r.loads), slices.Min(r.loads), slices.Max(r.loads), time.Since(r.began).Seconds())
 	}
-	fmt.Fprintln(&b, "# ± is the largest distance from the median. Ratio is A/B: above 1 is better for MiB/s, below 1 for everything else. rounds: of Ottla/of Kafka.")
+	fmt.Fprintln(&b, "# ± is the largest distance from the median. Ratio is A/B: above 1 is better for MiB/s, below 1 for everything else (records/request and sent say what others are worth). rounds: of Ottla/of Kafka.")
 	w := tabwriter.NewWriter(&b, 0, 8, 2, ' ', 0)
 	fmt.Fprintln(w, "scenario\tfigure\tOttla\t±\tKafka\t±\tratio\trounds")
 	for _, s := range r.order {

@@ -62,7 +62,7 @@ func (f *Figure) spread() (float64, bool) {
 func MoreIsBetter(figure string) bool { return figure == "MiB/s" }
 
 // neutral says whether a figure only tells about others: a broker that is slower gets more records in a request.
-func neutral(figure string) bool { return figure == "records/request" }
+func neutral(figure string) bool { return figure == "records/request" || figure == "sent, %" }
 
 // Write writes a run to a file.
 func (r *Run) Write(path string) error {
