@@ -95,12 +95,16 @@ mutants: tools ## show that the simulation finds planted bugs, and by which seed
 	$(GO) test ./internal/testcluster -run '^TestMutants$$' -timeout 0 -mutants -v
 
 .PHONY: bench
-bench: build ## raw loads and stock perf tools against Ottla and Kafka in turn, 20 minutes
+bench: build ## raw loads and stock perf tools against Ottla and Kafka in turn, at most 20 minutes
 	./bench/compare.sh
 
 .PHONY: bench-quick
 bench-quick: build ## the same in 4 minutes, for a look
 	./bench/compare.sh -quick
+
+.PHONY: bench-growth
+bench-growth: build ## how CPU time a request grows with partitions and connections; KAFKA=1 for Kafka as well
+	./bench/growth.sh $(if $(KAFKA),-kafka)
 
 .PHONY: bench-startup
 bench-startup: build ## time to start with 10,000 partitions, after clean stops and kills

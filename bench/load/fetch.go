@@ -30,7 +30,7 @@ func (f Fetch) Run() (Result, error) {
 		frame := fetchFrame(f.Topic, partition, f.MaxBytes, 0)
 		var next int64
 		empty := false
-		return exchange(c, 1, each, func(id uint32) []byte {
+		return exchange(c, 1, quota{total: each}, func(id uint32) []byte {
 			setCorrelation(frame, id)
 			putOffset(frame, next)
 			return frame

@@ -1,11 +1,9 @@
 package load
 
 import (
-	"errors"
 	"fmt"
 	"time"
 
-	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
@@ -53,25 +51,9 @@ func (f *Fill) Write() error {
 
 // fill sends one batch to each partition of a topic.
 func (c *conn) fill(topic string, partitions int, batch []byte) error {
-	req := kmsg.NewPtrProduceRequest()
-	req.Version, req.Acks, req.TimeoutMillis = produceVersion, 1, 60_000
-	t := kmsg.ProduceRequestTopic{Topic: topic}
-	for p := range partitions {
-		t.Partitions = append(t.Partitions, kmsg.ProduceRequestTopicPartition{Partition: int32(p), Records: batch})
-	}
-	req.Topics = []kmsg.ProduceRequestTopic{t}
-	r, err := c.ask(req)
+	r, err := c.ask(toAll(topic, partitions, 1, batch))
 	if err != nil {
 		return err
 	}
-	topics := r.(*kmsg.ProduceResponse).Topics
-	if len(topics) != 1 || len(topics[0].Partitions) != partitions {
-		return errors.New("not every partition is answered")
-	}
-	for _, p := range topics[0].Partitions {
-		if err := kerr.ErrorForCode(p.ErrorCode); err != nil {
-			return fmt.Errorf("partition %d: %w", p.Partition, err)
-		}
-	}
-	return nil
+	return written(r.(*kmsg.ProduceResponse), partitions)
 }

@@ -25,6 +25,9 @@ type Produce struct {
 	Depth       int   // requests in flight on a connection
 	Acks        int16 // 1 or -1
 	Requests    int64 // on all connections together
+	// For is how long to send instead of a number of requests.
+	For   time.Duration
+	Codec Codec
 }
 
 // Run sends the requests and waits for the answers.
@@ -36,12 +39,19 @@ func (p Produce) Run() (Result, error) {
 		return Result{}, errors.New("the topic's name is too long")
 	}
 	batch, records := makeBatch(p.BatchBytes, p.RecordBytes, time.Now())
-	each := p.Requests / int64(p.Connections)
+	batch, err := compress(batch, records, p.Codec, time.Now())
+	if err != nil {
+		return Result{}, err
+	}
+	q := quota{total: p.Requests / int64(p.Connections)}
+	if p.For > 0 {
+		q = quota{until: time.Now().Add(p.For)}
+	}
 	return spread(p.Address, p.Connections, func(i int, c *conn) (Result, error) {
 		partition := int32(i % p.Partitions)
 		frame := p.frame(partition, batch)
 		want := p.answer(partition)
-		return exchange(c, p.Depth, each, func(id uint32) []byte {
+		return exchange(c, p.Depth, q, func(id uint32) []byte {
 			setCorrelation(frame, id)
 			return frame
 		}, func(answer []byte, r *Result) error {

@@ -6,19 +6,40 @@ import (
 	"time"
 )
 
-// exchange runs one connection: it keeps depth requests in flight until total were sent. prepare
+// quota says how much is sent: so many requests, or as many as there is time for, at least one.
+type quota struct {
+	total int64
+	until time.Time // zero for none
+}
+
+// more says whether another request is to be sent after so many.
+func (q quota) more(sent int64, now time.Time) bool {
+	if q.until.IsZero() {
+		return sent < q.total
+	}
+	return sent == 0 || now.Before(q.until)
+}
+
+// exchange runs one connection: it keeps depth requests in flight until the quota is sent. prepare
 // makes the next frame ready; done looks at its answer and may count into the result.
-func exchange(c *conn, depth int, total int64, prepare func(id uint32) []byte, done func(answer []byte, r *Result) error) (Result, error) {
-	r := Result{latencies: make([]time.Duration, 0, total)}
+func exchange(c *conn, depth int, q quota, prepare func(id uint32) []byte, done func(answer []byte, r *Result) error) (Result, error) {
+	r := Result{latencies: make([]time.Duration, 0, q.total)}
 	sentAt := make([]time.Time, depth)
 	var sent, received int64
-	for received < total {
-		for sent < total && sent-received < int64(depth) {
-			sentAt[sent%int64(depth)] = time.Now()
+	for {
+		for sent-received < int64(depth) {
+			now := time.Now()
+			if !q.more(sent, now) {
+				break
+			}
+			sentAt[sent%int64(depth)] = now
 			if err := c.send(prepare(uint32(sent))); err != nil {
 				return r, err
 			}
 			sent++
+		}
+		if sent == received {
+			break
 		}
 		answer, err := c.receive(uint32(received))
 		if err != nil {

@@ -17,13 +17,14 @@ const (
 	listOffsetsVersion  = 6
 )
 
-// CreateTopic creates a topic with one replica a partition and waits until it has leaders.
-func CreateTopic(address, name string, partitions int) error {
+// CreateTopic creates a topic with one replica a partition, and with settings (name and value) if there are
+// any, and waits until it has leaders.
+func CreateTopic(address, name string, partitions int, configs ...[2]string) error {
 	// Deleted data must leave the disk soon: a run writes many gigabytes.
-	if err := createTopic(address, name, partitions, [2]string{"file.delete.delay.ms", "1000"}); err != nil {
+	if err := createTopic(address, name, partitions, append(configs, [2]string{"file.delete.delay.ms", "1000"})...); err != nil {
 		return err
 	}
-	return AwaitLeaders(address, []string{name}, partitions, 20*time.Second)
+	return awaitAnswers(address, []string{name}, partitions, 20*time.Second)
 }
 
 func createTopic(address, name string, partitions int, configs ...[2]string) error {
@@ -98,21 +99,70 @@ func (c *conn) led(name string, partitions int) (bool, error) {
 	return true, nil
 }
 
+// CreateTopics creates topics one after the other and waits until all have leaders that answer. Kafka needs
+// minutes for thousands of partitions on a busy machine.
+func CreateTopics(address string, names []string, partitions int, limit time.Duration) error {
+	deadline := time.Now().Add(limit)
+	for _, name := range names {
+		if err := createTopic(address, name, partitions, [2]string{"file.delete.delay.ms", "1000"}); err != nil {
+			return fmt.Errorf("create %s: %w", name, err)
+		}
+	}
+	return awaitAnswers(address, names, partitions, time.Until(deadline))
+}
+
+// awaitAnswers waits until every partition of the topics has a leader that answers for it: Kafka's metadata
+// name a leader before the broker knows that it is it.
+func awaitAnswers(address string, topics []string, partitions int, limit time.Duration) error {
+	deadline := time.Now().Add(limit)
+	if err := AwaitLeaders(address, topics, partitions, limit); err != nil {
+		return err
+	}
+	c, err := dial(address)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	all := make([]int32, partitions)
+	for i := range all {
+		all[i] = int32(i)
+	}
+	for _, name := range topics {
+		for {
+			got, err := c.endOffsets(name, all)
+			if err == nil && len(got) == partitions {
+				break
+			}
+			if err != nil && !kerr.IsRetriable(err) {
+				return err
+			}
+			if time.Now().After(deadline) {
+				return fmt.Errorf("%s isn't answered for: %w", name, err)
+			}
+			time.Sleep(20 * time.Millisecond)
+		}
+	}
+	return nil
+}
+
 // DeleteTopic deletes a topic.
-func DeleteTopic(address, name string) error {
+func DeleteTopic(address, name string) error { return DeleteTopics(address, []string{name}) }
+
+// DeleteTopics deletes topics. Of several some may be missing.
+func DeleteTopics(address string, names []string) error {
 	c, err := dial(address)
 	if err != nil {
 		return err
 	}
 	defer c.Close()
 	req := kmsg.NewPtrDeleteTopicsRequest()
-	req.Version, req.TimeoutMillis, req.TopicNames = deleteTopicsVersion, 30_000, []string{name}
+	req.Version, req.TimeoutMillis, req.TopicNames = deleteTopicsVersion, 30_000, names
 	r, err := c.ask(req)
 	if err != nil {
 		return err
 	}
 	for _, t := range r.(*kmsg.DeleteTopicsResponse).Topics {
-		if err := kerr.ErrorForCode(t.ErrorCode); err != nil {
+		if err := kerr.ErrorForCode(t.ErrorCode); err != nil && !(len(names) > 1 && errors.Is(err, kerr.UnknownTopicOrPartition)) {
 			return err
 		}
 	}
@@ -121,19 +171,39 @@ func DeleteTopic(address, name string) error {
 
 // endOffset is the offset that the next record of a partition gets.
 func (c *conn) endOffset(name string, partition int32) (int64, error) {
-	req := kmsg.NewPtrListOffsetsRequest()
-	req.Version, req.ReplicaID = listOffsetsVersion, -1
-	p := kmsg.NewListOffsetsRequestTopicPartition()
-	p.Partition, p.Timestamp, p.CurrentLeaderEpoch = partition, -1, -1
-	req.Topics = []kmsg.ListOffsetsRequestTopic{{Topic: name, Partitions: []kmsg.ListOffsetsRequestTopicPartition{p}}}
-	r, err := c.ask(req)
+	got, err := c.endOffsets(name, []int32{partition})
 	if err != nil {
 		return 0, err
 	}
-	resp := r.(*kmsg.ListOffsetsResponse)
-	if len(resp.Topics) != 1 || len(resp.Topics[0].Partitions) != 1 {
+	if len(got) != 1 {
 		return 0, errors.New("the partition isn't answered")
 	}
-	got := resp.Topics[0].Partitions[0]
-	return got.Offset, kerr.ErrorForCode(got.ErrorCode)
+	return got[0], nil
+}
+
+// endOffsets is endOffset of several partitions, in the order of the answer.
+func (c *conn) endOffsets(name string, partitions []int32) ([]int64, error) {
+	req := kmsg.NewPtrListOffsetsRequest()
+	req.Version, req.ReplicaID = listOffsetsVersion, -1
+	t := kmsg.ListOffsetsRequestTopic{Topic: name}
+	for _, i := range partitions {
+		p := kmsg.NewListOffsetsRequestTopicPartition()
+		p.Partition, p.Timestamp, p.CurrentLeaderEpoch = i, -1, -1
+		t.Partitions = append(t.Partitions, p)
+	}
+	req.Topics = []kmsg.ListOffsetsRequestTopic{t}
+	r, err := c.ask(req)
+	if err != nil {
+		return nil, err
+	}
+	var out []int64
+	for _, t := range r.(*kmsg.ListOffsetsResponse).Topics {
+		for _, p := range t.Partitions {
+			if err := kerr.ErrorForCode(p.ErrorCode); err != nil {
+				return nil, err
+			}
+			out = append(out, p.Offset)
+		}
+	}
+	return out, nil
 }

@@ -24,7 +24,10 @@ type options struct {
 	scale                           int64
 	quick                           bool
 	only                            string
+	cold                            bool
 	limit                           time.Duration
+	// reserve is the end of limit that is kept for the many partitions.
+	reserve time.Duration
 }
 
 func main() {
@@ -38,14 +41,16 @@ func main() {
 	flag.IntVar(&o.starts, "starts", 10, "starts of Ottla to time")
 	flag.IntVar(&o.kafkaStarts, "kafka-starts", 3, "starts of Kafka to time")
 	flag.Int64Var(&o.scale, "scale", 1, "do this fraction of the work: 3 is a third")
-	flag.BoolVar(&o.quick, "quick", false, "little warming, a third of the work, two rounds, four minutes; for a look, not for quoting")
+	flag.BoolVar(&o.quick, "quick", false, "little warming, a quarter of the work, two rounds, four minutes; for a look, not for quoting")
 	flag.StringVar(&o.only, "only", "", "regular expression of scenarios to run")
-	flag.DurationVar(&o.limit, "limit", 20*time.Minute, "begin no round after this time")
+	flag.DurationVar(&o.limit, "limit", 19*time.Minute, "begin no run after this time")
+	flag.DurationVar(&o.reserve, "reserve", 200*time.Second, "how much of that to keep for the scenario with many partitions, which comes last")
+	flag.BoolVar(&o.cold, "no-warming", false, "leave the warming out, to see whether scenarios work; figures say nothing then")
 	flag.Parse()
 	if o.quick {
 		o.rounds, o.kafkaStarts, o.starts = min(o.rounds, 2), 1, min(o.starts, 5)
-		o.scale = max(o.scale, 3)
-		o.limit = min(o.limit, 4*time.Minute)
+		o.scale = max(o.scale, 4)
+		o.limit, o.reserve = min(o.limit, 225*time.Second), min(o.reserve, 45*time.Second)
 	}
 	o.scale = max(o.scale, 1)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -67,14 +72,18 @@ func run(ctx context.Context, o options) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, ottla.Stop(), kafka.Stop()) }()
+	defer func() { err = errors.Join(err, ottla.StopWithin(stopLimit), kafka.StopWithin(stopLimit)) }()
 	nodes := []*node.Node{ottla, kafka}
 	idle(rep, nodes)
 	if err := parked(rep, nodes); err != nil {
 		return err
 	}
 	for _, n := range nodes {
-		if err := warm(ctx, o, n); err != nil {
+		prepare := warm
+		if o.cold {
+			prepare = func(_ context.Context, o options, n *node.Node) error { return fill(o, n) }
+		}
+		if err := prepare(ctx, o, n); err != nil {
 			return fmt.Errorf("warming %s: %w", n.Name, err)
 		}
 	}
@@ -87,19 +96,31 @@ func run(ctx context.Context, o options) (err error) {
 		}
 		rep.single("RSS after the run, MiB", n.Name, float64(u.RSS)/(1<<20))
 	}
+	// Last: so many partitions stay a load of their own on a broker for a while when they are deleted.
+	if err := manyPartitions(ctx, o, rep, only, nodes, began); err != nil {
+		rep.note("many partitions: FAILED: %v", err)
+	}
 	return rep.write()
 }
+
+// stopLimit is how long a broker may take to stop that has deleted 10,000 partitions.
+const stopLimit = time.Minute
 
 // runRounds measures every scenario against every broker, round by round, until the time is up.
 func runRounds(ctx context.Context, o options, rep *report, only *regexp.Regexp, nodes []*node.Node, began time.Time) {
 	all := scenarios(o)
+	for _, s := range all {
+		if s.rounds > 0 && s.rounds < o.rounds && only.MatchString(s.name) {
+			rep.note("%s: %d rounds of %d", s.name, s.rounds, o.rounds)
+		}
+	}
 	for r := range o.rounds {
 		for _, s := range all {
-			if !only.MatchString(s.name) {
+			if !only.MatchString(s.name) || s.rounds > 0 && r >= s.rounds {
 				continue
 			}
 			for _, n := range nodes { // A B A B: what disturbs the machine meets both.
-				if ctx.Err() != nil || time.Since(began) > o.limit {
+				if ctx.Err() != nil || time.Since(began) > o.limit-o.reserve {
 					rep.note("stopped in round %d: out of time", r+1)
 					return
 				}

@@ -1,8 +1,8 @@
 package main
 
 import (
-	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,19 +13,21 @@ import (
 	"time"
 
 	"github.com/ottla/ottla/bench/internal/proc"
+	"github.com/ottla/ottla/bench/internal/results"
 	"github.com/ottla/ottla/bench/internal/stat"
 )
 
 // report collects figures and writes the table.
 type report struct {
-	results string
-	head    []string
-	notes   []string
-	order   []string // scenarios, as they first came
+	folder string
+	head   []string
+	notes  []string
+	order  []string // scenarios, as they first came
 	// figures are by scenario, figure and broker, one value a round.
 	figures map[string]map[string]map[string][]float64
 	loads   []float64 // load averages, one a measurement
 	began   time.Time
+	run     results.Run // its figures come when it is written
 }
 
 func newReport(o options, began time.Time) *report {
@@ -34,12 +36,14 @@ func newReport(o options, began time.Time) *report {
 		kafka = strings.TrimSuffix(strings.TrimPrefix(filepath.Base(m[0]), "kafka-clients-"), ".jar")
 	}
 	kernel, _ := os.ReadFile("/proc/sys/kernel/osrelease")
-	return &report{results: o.results, began: began, figures: map[string]map[string]map[string][]float64{}, head: []string{
+	machine := fmt.Sprintf("%d cores, %s, Linux %s", runtime.NumCPU(), proc.CPUModel(), strings.TrimSpace(string(kernel)))
+	versions := firstLine(o.ottla, "version") + " (" + runtime.Version() + "), Kafka " + kafka + ", " + firstLine(o.java, "-version")
+	return &report{folder: o.results, began: began, figures: map[string]map[string]map[string][]float64{}, head: []string{
 		"Ottla (A) beside Kafka (B), " + began.UTC().Format("2006-01-02 15:04 UTC"),
-		"machine: " + fmt.Sprintf("%d cores, %s, Linux %s", runtime.NumCPU(), proc.CPUModel(), strings.TrimSpace(string(kernel))),
-		"versions: " + firstLine(o.ottla, "version") + " (" + runtime.Version() + "), Kafka " + kafka + ", " + firstLine(o.java, "-version"),
+		"machine: " + machine,
+		"versions: " + versions,
 		fmt.Sprintf("rounds: %d, A B A B; 1/%d of the work; quick: %v", o.rounds, o.scale, o.quick),
-	}}
+	}, run: results.Run{Began: began.UTC(), Machine: machine, Versions: versions, Quick: o.quick, Scale: o.scale}}
 }
 
 func firstLine(command string, args ...string) string {
@@ -86,16 +90,11 @@ func (r *report) table() string {
 	if len(r.loads) > 0 {
 		fmt.Fprintf(&b, "# load average: median %.1f, from %.1f to %.1f; took %.0f s\n", stat.Median(r.loads), slices.Min(r.loads), slices.Max(r.loads), time.Since(r.began).Seconds())
 	}
-	fmt.Fprintln(&b, "# ± is the largest distance from the median. Ratio is A/B: above 1 is better for MiB/s, below 1 for everything else.")
+	fmt.Fprintln(&b, "# ± is the largest distance from the median. Ratio is A/B: above 1 is better for MiB/s, below 1 for everything else (records/request and sent say what others are worth). rounds: of Ottla/of Kafka.")
 	w := tabwriter.NewWriter(&b, 0, 8, 2, ' ', 0)
 	fmt.Fprintln(w, "scenario\tfigure\tOttla\t±\tKafka\t±\tratio\trounds")
 	for _, s := range r.order {
-		names := make([]string, 0, len(r.figures[s]))
-		for name := range r.figures[s] {
-			names = append(names, name)
-		}
-		slices.Sort(names)
-		for _, name := range names {
+		for _, name := range slices.Sorted(maps.Keys(r.figures[s])) {
 			x, y := r.figures[s][name]["ottla"], r.figures[s][name]["kafka"]
 			ratio := "-"
 			if len(x) > 0 && len(y) > 0 && stat.Median(y) > 0 {
@@ -123,21 +122,4 @@ func spread(v []float64) string {
 		return "-"
 	}
 	return fmt.Sprintf("%.0f%%", 100*stat.Spread(v))
-}
-
-// write prints the table and puts it into the folder of results.
-func (r *report) write() error {
-	t := r.table()
-	_, err := os.Stdout.WriteString(t)
-	slug := strings.Trim(strings.Map(func(c rune) rune {
-		if c >= 'a' && c <= 'z' || c >= '0' && c <= '9' {
-			return c
-		}
-		return '-'
-	}, strings.ToLower(proc.CPUModel())), "-")
-	for strings.Contains(slug, "--") {
-		slug = strings.ReplaceAll(slug, "--", "-")
-	}
-	name := fmt.Sprintf("%s-%dx-%s.txt", r.began.UTC().Format("2006-01-02-1504"), runtime.NumCPU(), slug)
-	return errors.Join(err, os.MkdirAll(r.results, 0o755), os.WriteFile(filepath.Join(r.results, name), []byte(t), 0o644))
 }

@@ -17,33 +17,44 @@ type measurement map[string]float64
 // records did it (units), and figures of its own.
 type scenario struct {
 	name string
-	// unit is what the CPU time is told for, besides bytes: request or record.
+	// unit is what the CPU time is told for, besides bytes: request or record. Without one, run tells of it.
 	unit string
-	// fill, if any, makes data to be read; it isn't measured.
-	fill func(ctx context.Context, n *node.Node, topic string) error
-	run  func(ctx context.Context, n *node.Node, topic string) (outcome, error)
+	// rounds is the most rounds that it runs in, 0 for all.
+	rounds int
+	// configs are settings of the topic, names and values.
+	configs [][2]string
+	// topics is where it runs.
+	topics topics
+	run    func(ctx context.Context, n *node.Node, topic string) (outcome, error)
 }
+
+// topics says which topic a scenario gets.
+type topics int
+
+const (
+	fresh  topics = iota // a new one with one partition
+	filled               // the one to read from, which stays
+	own                  // none: it makes its own
+)
 
 type outcome struct {
 	bytes, units float64
 	figures      measurement
 }
 
-// measure runs a scenario on a new topic and reads what it cost the broker.
+// measure runs a scenario and reads what it cost the broker.
 func measure(ctx context.Context, n *node.Node, s scenario) (m measurement, err error) {
-	topic := fmt.Sprintf("bench-%d", time.Now().UnixNano())
-	if err := load.CreateTopic(n.Address, topic, 1); err != nil {
-		return nil, err
-	}
-	defer func() {
-		if derr := load.DeleteTopic(n.Address, topic); err == nil {
-			err = derr
-		}
-	}()
-	if s.fill != nil {
-		if err := s.fill(ctx, n, topic); err != nil {
+	topic := readTopic
+	if s.topics == fresh {
+		topic = fmt.Sprintf("bench-%d", time.Now().UnixNano())
+		if err := load.CreateTopic(n.Address, topic, 1, s.configs...); err != nil {
 			return nil, err
 		}
+		defer func() {
+			if derr := load.DeleteTopic(n.Address, topic); err == nil {
+				err = derr
+			}
+		}()
 	}
 	before, err := proc.Read(n.Pid)
 	if err != nil {
@@ -56,6 +67,9 @@ func measure(ctx context.Context, n *node.Node, s scenario) (m measurement, err 
 	after, err := proc.Read(n.Pid)
 	if err != nil {
 		return nil, err
+	}
+	if s.unit == "" {
+		return out.figures, nil
 	}
 	d := after.Sub(before)
 	m = out.figures
@@ -70,18 +84,31 @@ func measure(ctx context.Context, n *node.Node, s scenario) (m measurement, err 
 func scenarios(o options) []scenario {
 	n := func(full int64) int64 { return full / o.scale }
 	return []scenario{
-		produce("produce 2 KiB acks=1", load.Produce{BatchBytes: 2 << 10, Depth: 5, Acks: 1, Requests: n(60_000)}),
-		produce("produce 16 KiB acks=1", load.Produce{BatchBytes: 16 << 10, Depth: 5, Acks: 1, Requests: n(30_000)}),
-		produce("produce 16 KiB acks=all", load.Produce{BatchBytes: 16 << 10, Depth: 5, Acks: -1, Requests: n(30_000)}),
-		produce("produce 16 KiB acks=1, 50 connections", load.Produce{BatchBytes: 16 << 10, Depth: 1, Acks: 1, Connections: 50, Requests: n(30_000)}),
-		produce("produce 512 KiB acks=1", load.Produce{BatchBytes: 512 << 10, Depth: 5, Acks: 1, Requests: n(1_500)}),
-		fetch("fetch 16 KiB", 16<<10, n(30_000)),
-		fetch("fetch 1 MiB", 1<<20, n(3_000)),
-		fetch("fetch 8 MiB", 8<<20, n(450)),
-		producerPerf(o, "producer-perf 1 KiB acks=all", 1024, "all", n(600_000)),
-		producerPerf(o, "producer-perf 100 B acks=1", 100, "1", n(3_000_000)),
-		consumerPerf(o, "consumer-perf 1 KiB", n(600_000)),
+		produce("produce 2 KiB acks=1", load.Produce{BatchBytes: 2 << 10, Depth: 5, Acks: 1, Requests: n(40_000)}),
+		produce("produce 16 KiB acks=1", load.Produce{BatchBytes: 16 << 10, Depth: 5, Acks: 1, Requests: n(20_000)}),
+		produce("produce 16 KiB acks=all", load.Produce{BatchBytes: 16 << 10, Depth: 5, Acks: -1, Requests: n(20_000)}),
+		produce("produce 16 KiB acks=1, 50 connections", load.Produce{BatchBytes: 16 << 10, Depth: 1, Acks: 1, Connections: 50, Requests: n(20_000)}),
+		produce("produce 512 KiB acks=1", load.Produce{BatchBytes: 512 << 10, Depth: 5, Acks: 1, Requests: n(1_200)}),
+		flushEach("flush.messages=1, 16 KiB, 1 connection", 1, flushTime/time.Duration(o.scale)),
+		flushEach("flush.messages=1, 16 KiB, 8 connections", 8, flushTime/time.Duration(o.scale)),
+		compressed(16<<10, n(8_000)),
+		stream("end to end 5,000 records/s", load.Stream{PerSecond: 5_000, Records: n(20_000), RunIn: n(2_500), Consumers: 1}),
+		fetch("fetch 16 KiB", 16<<10, n(20_000)),
+		fetch("fetch 1 MiB", 1<<20, n(2_500)),
+		fetch("fetch 8 MiB", 8<<20, n(400)),
+		producerPerf(o, "producer-perf 1 KiB acks=all", 1024, "all", n(300_000)),
+		producerPerf(o, "producer-perf 100 B acks=1", 100, "1", n(1_500_000)),
+		consumerPerf(o, "consumer-perf 1 KiB", min(n(400_000), filledBytes(o)>>10*9/10)),
+		coldRead(),
+		neverRead(hoardTime / time.Duration(o.scale)),
+		fewer(2, stream("200 consumers wait, 100 records/s", load.Stream{PerSecond: 100, Records: n(400), RunIn: n(50), Consumers: 200})),
 	}
+}
+
+// fewer lets a scenario run in so many rounds only.
+func fewer(rounds int, s scenario) scenario {
+	s.rounds = rounds
+	return s
 }
 
 func produce(name string, p load.Produce) scenario {
@@ -94,35 +121,41 @@ func produce(name string, p load.Produce) scenario {
 	}}
 }
 
-// fillBytes is how much data a fetch scenario reads, again and again: more than any CPU cache.
-const fillBytes = 256 << 20
+// flushTime is how long a connection sends to a topic that flushes each batch.
+const flushTime = 2 * time.Second
+
+// flushEach measures produce requests that each have to be on the disk before they are answered.
+func flushEach(name string, connections int, d time.Duration) scenario {
+	s := produce(name, load.Produce{BatchBytes: 16 << 10, Depth: 1, Acks: -1, Connections: connections, For: d})
+	s.configs = [][2]string{{"flush.messages", "1"}}
+	return s
+}
 
 func fetch(name string, maxBytes int, requests int64) scenario {
-	return scenario{name: name, unit: "request",
-		fill: func(_ context.Context, n *node.Node, topic string) error { return fillTopic(n, topic, fillBytes) },
+	return scenario{name: name, unit: "request", topics: filled,
 		run: func(_ context.Context, n *node.Node, topic string) (outcome, error) {
 			r, err := load.Fetch{Address: n.Address, Topic: topic, Partitions: 1, MaxBytes: maxBytes, Connections: 1, Requests: requests}.Run()
 			return rawOutcome(&r), err
 		}}
 }
 
-// fillTopic writes batches of 16 KiB, as many clients do.
-func fillTopic(n *node.Node, topic string, bytes int64) error {
-	const batch = 16 << 10
-	_, err := load.Produce{Address: n.Address, Topic: topic, Partitions: 1, BatchBytes: batch, RecordBytes: 1024, Connections: 1, Depth: 5, Acks: 1, Requests: bytes / batch}.Run()
-	return err
-}
-
 func rawOutcome(r *load.Result) outcome {
-	ms := func(p float64) float64 { return float64(r.Latency(p).Microseconds()) / 1000 }
 	return outcome{bytes: float64(r.Bytes), units: float64(r.Requests), figures: measurement{
-		"MiB/s": r.MiBPerSecond(), "p50 ms": ms(50), "p99 ms": ms(99),
+		"MiB/s": r.MiBPerSecond(), "p50 ms": ms(r, 50), "p99 ms": ms(r, 99),
 	}}
 }
 
-// warm gives the JVM what its compilers need: requests and records of each kind. A quick run makes
-// do with a quarter, which flatters Ottla.
+// ms is a percentile of latencies in milliseconds.
+func ms(r *load.Result, percentile float64) float64 {
+	return float64(r.Latency(percentile).Microseconds()) / 1000
+}
+
+// warm gives the JVM what its compilers need: requests and records of each kind, and fills the topic that is
+// read. A quick run makes do with a quarter, which flatters Ottla.
 func warm(ctx context.Context, o options, n *node.Node) error {
+	if err := fill(o, n); err != nil {
+		return err
+	}
 	part := int64(1)
 	if o.quick {
 		part = 4

@@ -20,6 +20,8 @@ type Node struct {
 	Name    string
 	Address string
 	Pid     int
+	// Data is the log directory.
+	Data string
 	// StartTime is from exec to the first Metadata answer that has a broker.
 	StartTime time.Duration
 	cmd       *exec.Cmd
@@ -38,7 +40,7 @@ func launch(ctx context.Context, name, address, dir string, cmd *exec.Cmd) (*Nod
 
 // launchWithin is launch with another limit.
 func launchWithin(ctx context.Context, limit time.Duration, name, address, dir string, cmd *exec.Cmd) (*Node, error) {
-	n := &Node{Name: name, Address: address, cmd: cmd, exited: make(chan struct{}), log: filepath.Join(dir, name+".log")}
+	n := &Node{Name: name, Address: address, cmd: cmd, exited: make(chan struct{}), log: filepath.Join(dir, name+".log"), Data: DataDir(dir)}
 	out, err := os.Create(n.log)
 	if err != nil {
 		return nil, err

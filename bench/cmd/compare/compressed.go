@@ -1,0 +1,55 @@
+package main
+
+import (
+	"context"
+	"time"
+
+	"github.com/ottla/ottla/bench/internal/node"
+	"github.com/ottla/ottla/bench/internal/proc"
+	"github.com/ottla/ottla/bench/load"
+)
+
+// codecSlices is how often the codecs take turns: what disturbs the machine meets all.
+const codecSlices = 4
+
+// compressed measures batches of the same size, plain, zstd and lz4, with requests for each, and tells what the
+// compressed ones cost beside the plain ones.
+func compressed(size int, requests int64) scenario {
+	codecs := []struct {
+		name  string
+		codec load.Codec
+	}{{"plain", load.Plain}, {"zstd", load.Zstd}, {"lz4", load.LZ4}}
+	return scenario{name: "produce 16 KiB acks=1, compressed", run: func(_ context.Context, n *node.Node, topic string) (outcome, error) {
+		cpu, sent := make([]time.Duration, len(codecs)), make([]int64, len(codecs))
+		for slice := range 1 + codecSlices {
+			for i, c := range codecs {
+				before, err := proc.Read(n.Pid)
+				if err != nil {
+					return outcome{}, err
+				}
+				r, err := load.Produce{Address: n.Address, Topic: topic, Partitions: 1, BatchBytes: size, RecordBytes: 1024, Connections: 1, Depth: 5, Acks: 1,
+					Requests: requests / codecSlices, Codec: c.codec}.Run()
+				if err != nil {
+					return outcome{}, err
+				}
+				after, err := proc.Read(n.Pid)
+				if err != nil {
+					return outcome{}, err
+				}
+				if slice > 0 { // The first one warms up.
+					cpu[i] += after.Sub(before).CPU
+					sent[i] += r.Requests
+				}
+			}
+		}
+		m := measurement{}
+		each := func(i int) float64 { return float64(cpu[i].Microseconds()) / float64(sent[i]) }
+		for i, c := range codecs {
+			m["CPU us/request, "+c.name] = each(i)
+			if i > 0 && cpu[0] > 0 {
+				m["CPU, "+c.name+" to plain"] = each(i) / each(0)
+			}
+		}
+		return outcome{figures: m}, nil
+	}}
+}
