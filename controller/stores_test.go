@@ -1,11 +1,15 @@
 package controller
 
 import (
+	"bufio"
 	"bytes"
 	"errors"
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"os"
+	"os/exec"
+	"strconv"
 	"testing"
 
 	"github.com/hashicorp/raft"
@@ -90,49 +94,127 @@ func TestSuffixDeleted(t *testing.T) {
 	closeStores(t, s)
 }
 
+// logDriver draws what raft does to its log, and keeps what it should have.
+type logDriver struct {
+	r    *rand.Rand
+	term uint64
+	next uint64
+	want []*raft.Log
+}
+
+func newLogDriver(seed uint64) *logDriver {
+	return &logDriver{r: rand.New(rand.NewPCG(seed, 1)), next: 1}
+}
+
+// step appends or cuts either end; s may be nil, to know the outcome alone.
+func (d *logDriver) step(s raft.LogStore) error {
+	d.term++
+	var stored, cut []*raft.Log
+	switch k := d.r.IntN(9); {
+	case k < 5 || len(d.want) == 0:
+		for range 1 + d.r.IntN(20) {
+			stored = append(stored, &raft.Log{Index: d.next, Term: d.term, Data: bytes.Repeat([]byte{byte(d.next)}, 1+d.r.IntN(64<<10))})
+			d.next++
+		}
+		d.want = append(d.want, stored...)
+	case k < 7:
+		n := 1 + d.r.IntN(len(d.want))
+		cut, d.want = d.want[:n], d.want[n:]
+	default:
+		n := len(d.want) - 1 - d.r.IntN(min(len(d.want), 5))
+		cut, d.want = d.want[n:], d.want[:n]
+		d.next = cut[0].Index
+	}
+	switch {
+	case s == nil:
+		return nil
+	case stored != nil:
+		return s.StoreLogs(stored)
+	}
+	return s.DeleteRange(cut[0].Index, cut[len(cut)-1].Index)
+}
+
 // TestLogStoreModel appends, cuts either end and starts again at random, and compares with a list.
 func TestLogStoreModel(t *testing.T) {
 	for seed := range uint64(6) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
-			r := rand.New(rand.NewPCG(seed, 1))
+			d := newLogDriver(seed)
 			dir := t.TempDir()
 			s := openDisk(t, dir)
-			var want []*raft.Log
-			next := uint64(1)
 			for step := range 60 {
-				var err error
-				what := ""
-				switch k := r.IntN(10); {
-				case k < 5 || len(want) == 0:
-					what = "append"
-					var more []*raft.Log
-					for range 1 + r.IntN(20) {
-						more = append(more, &raft.Log{Index: next, Term: uint64(step), Data: bytes.Repeat([]byte{byte(next)}, 1+r.IntN(64<<10))})
-						next++
-					}
-					want, err = append(want, more...), s.Log.StoreLogs(more)
-				case k < 7:
-					what = "delete prefix"
-					n := 1 + r.IntN(len(want))
-					err = s.Log.DeleteRange(want[0].Index, want[n-1].Index)
-					want = want[n:]
-				case k < 9:
-					what = "delete suffix"
-					n := 1 + r.IntN(min(len(want), 5))
-					cut := want[len(want)-n:]
-					err = s.Log.DeleteRange(cut[0].Index, cut[n-1].Index)
-					want = want[:len(want)-n]
-					next = cut[0].Index
-				default:
-					what = "start again"
+				if step%7 == 6 {
 					closeStores(t, s)
 					s = openDisk(t, dir)
 				}
-				if err = errors.Join(err, wantLogs(s.Log, want)); err != nil {
-					t.Fatalf("step %d, %s: %v", step, what, err)
+				if err := errors.Join(d.step(s.Log), wantLogs(s.Log, d.want)); err != nil {
+					t.Fatalf("step %d: %v", step, err)
 				}
 			}
 			closeStores(t, s)
 		})
+	}
+}
+
+// killedStoreDir names the directory of the process that TestLogStoreKilled kills.
+const killedStoreDir = "OTTLA_TEST_KILLED_STORE"
+
+// TestLogStoreKilled kills a process in the midst of it, again and again in one directory: what is there is what its
+// last finished step left, or the one that it was at.
+func TestLogStoreKilled(t *testing.T) {
+	const seed = 7
+	if dir := os.Getenv(killedStoreDir); dir != "" {
+		s := openDisk(t, dir)
+		d := newLogDriver(seed)
+		done, err := strconv.Atoi(os.Getenv(killedStoreDir + "_DONE"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range done {
+			_ = d.step(nil) // Without a store nothing fails.
+		}
+		for {
+			if err := d.step(s.Log); err != nil {
+				t.Fatal(err)
+			}
+			fmt.Println("step")
+		}
+	}
+	dir, done := t.TempDir(), 0
+	r := rand.New(rand.NewPCG(seed, 2))
+	for range 12 {
+		cmd := exec.Command(os.Args[0], "-test.run=^TestLogStoreKilled$")
+		cmd.Env = append(os.Environ(), killedStoreDir+"="+dir, fmt.Sprintf("%s_DONE=%d", killedStoreDir, done))
+		out, err := cmd.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		lines := bufio.NewScanner(out)
+		for at := done + 1 + r.IntN(25); lines.Scan(); {
+			if lines.Text() != "step" {
+				t.Fatalf("after %d steps: %s", done, lines.Text())
+			}
+			if done++; done == at {
+				if err := cmd.Process.Kill(); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		_ = cmd.Wait() // It was killed.
+		s := openDisk(t, dir)
+		d := newLogDriver(seed)
+		for range done {
+			_ = d.step(nil)
+		}
+		if err := wantLogs(s.Log, d.want); err != nil {
+			_ = d.step(nil)
+			if later := wantLogs(s.Log, d.want); later != nil {
+				t.Fatalf("killed after %d steps: %v; after one more: %v", done, err, later)
+			}
+			done++
+		}
+		closeStores(t, s)
 	}
 }
