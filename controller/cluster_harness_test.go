@@ -369,6 +369,10 @@ func (tc *testCluster) leader(except ...int32) *testNode {
 
 // create creates a topic through a node and tells the error.
 func (n *testNode) create(name string, within time.Duration) error {
+	return createAt(n.c, name, within)
+}
+
+func createAt(c *Controller, name string, within time.Duration) error {
 	ctx, cancel := context.WithTimeout(context.Background(), within)
 	defer cancel()
 	r := kmsg.NewPtrCreateTopicsRequest()
@@ -376,7 +380,7 @@ func (n *testNode) create(name string, within time.Duration) error {
 	rt := kmsg.NewCreateTopicsRequestTopic()
 	rt.Topic, rt.NumPartitions, rt.ReplicationFactor = name, 1, 1
 	r.Topics = append(r.Topics, rt)
-	resp, err := n.c.Handle(ctx, r)
+	resp, err := c.Handle(ctx, r)
 	if err != nil {
 		return err
 	}

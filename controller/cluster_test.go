@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -251,5 +252,27 @@ func TestRequestFails(t *testing.T) {
 			t.Error("no request failed")
 		}
 		tc.mustCreate(b, "t")
+	})
+}
+
+// TestStopWithWork stops the active controller while requests are on their way through it, again and again: the stop
+// ends, and everybody is answered.
+func TestStopWithWork(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tc := static(t, 3)
+		tc.start(1, 2, 3)
+		for round := range 40 {
+			leader := tc.leader()
+			c := leader.c
+			var asked sync.WaitGroup
+			for i := range 20 {
+				asked.Go(func() { _ = createAt(c, fmt.Sprintf("t%d-%d", round, i), 5*time.Second) }) // Answered, whatever it is.
+			}
+			time.Sleep(time.Duration(round%8) * 100 * time.Microsecond)
+			tc.stop(leader.id)
+			asked.Wait()
+			tc.start(leader.id)
+		}
+		tc.same()
 	})
 }

@@ -181,6 +181,12 @@ func (c *Controller) close() error {
 		node.handOver(c.self.serverID())
 	}
 	c.kill(errClosed)
+	if c.loop.started.Load() {
+		// Before raft's shutdown, which forgets entries that are committed and not applied yet, and never answers
+		// for them. It takes as long as a leader needs to notice that it isn't one any more.
+		c.loop.stop()
+		c.members.changing.Lock() // For good: no change of voters begins any more.
+	}
 	c.stopStreams()
 	if node == nil && c.cfg.Role == RoleController {
 		return nil // Never started, or the start has cleaned up.
@@ -192,7 +198,6 @@ func (c *Controller) close() error {
 	c.background.Wait()
 	c.commits.close()
 	if c.loop.started.Load() {
-		c.loop.stop()
 		c.publisher.stop()
 	}
 	if node != nil {

@@ -129,7 +129,8 @@ func (l *loop) start() {
 	}()
 }
 
-// stop waits for both goroutines. Requires: the controller is dead and raft is shut down.
+// stop waits for both goroutines, and so for all that raft was asked. Requires: the controller is dead, raft isn't shut
+// down.
 func (l *loop) stop() { <-l.done }
 
 func (l *loop) run() {
