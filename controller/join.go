@@ -135,7 +135,7 @@ func (m *members) checkDead(ctx context.Context, v kmsg.DescribeQuorumResponseTo
 		return err
 	}
 	for _, now := range again {
-		if now.ReplicaID == v.ReplicaID && now.ReplicaDirectoryID == v.ReplicaDirectoryID && now.LastFetchTimestamp != v.LastFetchTimestamp {
+		if now.ReplicaID == v.ReplicaID && now.ReplicaDirectoryID == v.ReplicaDirectoryID && now.LastFetchTimestamp > v.LastFetchTimestamp {
 			m.c.logger.Error("another controller with this node.id is alive", "node_id", v.ReplicaID)
 			return errors.New("another controller with this node.id is alive")
 		}

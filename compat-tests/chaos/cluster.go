@@ -177,7 +177,26 @@ func (c *cluster) votersMissing(ctx context.Context) string {
 	return ""
 }
 
-// awaitWhole waits until every partition has a leader and all of its replicas are in sync, and all nodes vote.
+// silentNode names a node that doesn't answer yet; empty if all do. Until a node that was down for a moment only has
+// registered anew, the metadata are those of its former life.
+func (c *cluster) silentNode(ctx context.Context) string {
+	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
+	defer cancel()
+	for _, n := range c.nodes {
+		cl, err := kgo.NewClient(kgo.SeedBrokers(n.bootstrap()), kgo.DialTimeout(time.Second))
+		if err != nil {
+			return err.Error()
+		}
+		_, err = kmsg.NewPtrApiVersionsRequest().RequestWith(ctx, cl)
+		cl.Close()
+		if err != nil {
+			return fmt.Sprintf("node %d doesn't answer: %v", n.id, err)
+		}
+	}
+	return ""
+}
+
+// awaitWhole waits until every partition has a leader and all of its replicas are in sync, and all nodes answer and vote.
 func (c *cluster) awaitWhole(ctx context.Context, within time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
@@ -193,7 +212,11 @@ func (c *cluster) awaitWhole(ctx context.Context, within time.Duration) error {
 				}
 			}
 			if last == "" && len(t.Partitions) > 0 {
-				if last = c.votersMissing(ctx); last == "" {
+				last = c.silentNode(ctx)
+				if last == "" {
+					last = c.votersMissing(ctx)
+				}
+				if last == "" {
 					return nil
 				}
 			}
