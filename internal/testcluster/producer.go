@@ -31,6 +31,8 @@ type producer struct {
 	number   int
 	// waiting are the batches that aren't acknowledged, in order; at most maxInFlight.
 	waiting []sentBatch
+	// known says that a batch was acknowledged: the partition knows the producer.
+	known bool
 }
 
 // sentBatch is a batch of a producer.
@@ -119,6 +121,12 @@ func (p *producer) produce(ctx context.Context) bool {
 			continue
 		case errors.Is(err, kerr.OutOfOrderSequenceNumber), errors.Is(err, kerr.UnknownProducerID), errors.Is(err, kerr.InvalidProducerEpoch),
 			errors.Is(err, kerr.InvalidProducerIDMapping):
+			if !p.known {
+				// Of a producer that isn't known any sequence number is taken (KIP-360), as in Kafka: where the first
+				// batch was refused for want of replicas and the second one wasn't, the first can't come any more.
+				p.cluster.events.add(p.name, "gives up: %v came too late", p.waiting[0].values)
+				return false
+			}
 			// All batches before were acknowledged: the leader should have them.
 			p.cluster.violate("%s: n%d, believed to lead epoch %d of partition %d, refuses %v: %v", p.name, node, epoch, p.partition, p.waiting[0].values, err)
 			return false
@@ -155,7 +163,7 @@ func (p *producer) send(node int32) error {
 		b := &p.waiting[0]
 		p.history.acked(p.partition, node, r.BaseOffset, b.values, b.attempts == 1)
 		p.cluster.events.add(p.name, "%v acknowledged by n%d at %d-%d, attempt %d", b.values, node, p.partition, r.BaseOffset, b.attempts)
-		p.waiting = p.waiting[1:]
+		p.waiting, p.known = p.waiting[1:], true
 	}
 	return err
 }
