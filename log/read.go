@@ -18,13 +18,25 @@ func (l *Log) Read(o ReadOptions) (ReadInfo, error) {
 	}
 	l.reading.RLock()
 	defer l.reading.RUnlock()
+	for {
+		info, gone, err := l.readOnce(o)
+		if !gone {
+			return info, err
+		}
+	}
+}
+
+// readOnce is Read with the segments that there are now; gone says that one of them was replaced and its file
+// removed meanwhile, so that others have what was looked for. Requires: l.reading held.
+func (l *Log) readOnce(o ReadOptions) (info ReadInfo, gone bool, err error) {
 	// The start is read before the segments: what it admits is still among them, or a retry of the
 	// check below tells that it isn't.
 	start := l.logStartOffset.Load()
 	v := l.tail.view(o.Offset, o.UpperBound)
-	segs := *l.segments.Load() // After the view, so that they have the segment that it tells of.
+	list := l.segments.Load() // After the view, so that they have the segment that it tells of.
+	segs := *list
 	if o.Offset < start || o.Offset > v.end {
-		return ReadInfo{}, outOfRange(o.Offset, start, v.end)
+		return ReadInfo{}, false, outOfRange(o.Offset, start, v.end)
 	}
 	o.UpperBound = min(o.UpperBound, v.end)
 	for i := floorSegment(segs, o.Offset); i < len(segs) && o.Offset < o.UpperBound; i++ {
@@ -34,16 +46,24 @@ func (l *Log) Read(o ReadOptions) (ReadInfo, error) {
 		info, found, err := l.readSegment(segs, i, &v, o)
 		switch {
 		case err == nil && found:
-			return info, nil
+			return info, false, nil
 		case err == nil:
 			continue // A gap at the end of the segment.
 		case o.Offset < l.logStartOffset.Load() && errors.Is(err, fs.ErrNotExist):
-			return ReadInfo{}, outOfRange(o.Offset, l.logStartOffset.Load(), v.end)
+			return ReadInfo{}, false, outOfRange(o.Offset, l.logStartOffset.Load(), v.end)
+		case l.stale(list, err):
+			return ReadInfo{}, true, nil
 		default:
-			return ReadInfo{}, storageError(fmt.Errorf("read %s at offset %d: %w", l.tp, o.Offset, err))
+			return ReadInfo{}, false, storageError(fmt.Errorf("read %s at offset %d: %w", l.tp, o.Offset, err))
 		}
 	}
-	return ReadInfo{}, nil
+	return ReadInfo{}, false, nil
+}
+
+// stale says that an error comes of a segment that was replaced or removed since list was loaded: the segments
+// that there are now have what was looked for, or it is gone.
+func (l *Log) stale(list *[]*segment, err error) bool {
+	return errors.Is(err, fs.ErrNotExist) && l.segments.Load() != list
 }
 
 // readSegment finds the range in segment i; false if it has nothing from the offset on.

@@ -21,17 +21,27 @@ func (l *Log) OffsetForTimestamp(timestampMs int64) (TimestampOffset, bool, erro
 	}
 	l.reading.RLock()
 	defer l.reading.RUnlock()
+	for {
+		list := l.segments.Load()
+		t, found, err := l.searchByTime(*list, timestampMs)
+		if err == nil {
+			return t, found, nil
+		}
+		if !l.stale(list, err) {
+			return TimestampOffset{}, false, storageError(fmt.Errorf("search %s for timestamp %d: %w", l.tp, timestampMs, err))
+		}
+	}
+}
+
+// searchByTime is OffsetForTimestamp in the segments of a list. Requires: l.reading held.
+func (l *Log) searchByTime(segs []*segment, timestampMs int64) (TimestampOffset, bool, error) {
 	start := l.logStartOffset.Load()
-	for _, s := range *l.segments.Load() {
+	for _, s := range segs {
 		if largest, _ := s.maxTimestamp(); largest < timestampMs {
 			continue
 		}
-		t, found, err := l.searchSegment(s, timestampMs, start)
-		if err != nil {
-			return TimestampOffset{}, false, storageError(fmt.Errorf("search %s for timestamp %d: %w", l.tp, timestampMs, err))
-		}
-		if found {
-			return t, true, nil
+		if t, found, err := l.searchSegment(s, timestampMs, start); err != nil || found {
+			return t, found, err
 		}
 	}
 	return TimestampOffset{}, false, nil
@@ -64,9 +74,23 @@ func (l *Log) MaxTimestamp() (TimestampOffset, bool, error) {
 	}
 	l.reading.RLock()
 	defer l.reading.RUnlock()
+	for {
+		list := l.segments.Load()
+		t, found, err := l.searchLargest(*list)
+		if err == nil {
+			return t, found, nil
+		}
+		if !l.stale(list, err) {
+			return TimestampOffset{}, false, storageError(fmt.Errorf("search %s for its largest timestamp: %w", l.tp, err))
+		}
+	}
+}
+
+// searchLargest is MaxTimestamp in the segments of a list. Requires: l.reading held.
+func (l *Log) searchLargest(segs []*segment) (TimestampOffset, bool, error) {
 	var seg *segment
 	largest, at := int64(-1), int64(0)
-	for _, s := range *l.segments.Load() {
+	for _, s := range segs {
 		if ts, offset := s.maxTimestamp(); ts > largest {
 			seg, largest, at = s, ts, offset
 		}
@@ -75,19 +99,14 @@ func (l *Log) MaxTimestamp() (TimestampOffset, bool, error) {
 		return TimestampOffset{}, false, nil
 	}
 	from, err := seg.offsets.Lookup(at)
-	if err == nil {
-		var t TimestampOffset
-		var found bool
-		t, found, err = l.searchBatches(seg, from.FilePosition, func(h *batch.Header) bool {
-			return h.MaxTimestamp >= largest
-		}, func(r *batch.Record) bool {
-			return r.Timestamp == largest
-		})
-		if err == nil {
-			return t, found, nil
-		}
+	if err != nil {
+		return TimestampOffset{}, false, err
 	}
-	return TimestampOffset{}, false, storageError(fmt.Errorf("search %s for its largest timestamp: %w", l.tp, err))
+	return l.searchBatches(seg, from.FilePosition, func(h *batch.Header) bool {
+		return h.MaxTimestamp >= largest
+	}, func(r *batch.Record) bool {
+		return r.Timestamp == largest
+	})
 }
 
 // searchBatches returns the first record that match accepts of a batch that candidate accepts, from
