@@ -34,18 +34,7 @@ func TestManySegments(t *testing.T) {
 	if err := e.open(); err != nil {
 		t.Fatal(err)
 	}
-	var all []*Log
-	find := func() {
-		all = all[:0]
-		for i := range logs {
-			l, err := e.m.Create("t", int32(i), e.topicID, e.cfg)
-			if err != nil {
-				t.Fatal(err)
-			}
-			all = append(all, l)
-		}
-	}
-	find()
+	all := partitions(t, e, logs)
 	for _, l := range all {
 		fill(l)
 	}
@@ -57,13 +46,7 @@ func TestManySegments(t *testing.T) {
 		if n <= 100_000 {
 			t.Fatalf("%d segments %s", n, when)
 		}
-		// Beside the idle ones: a lock file, and what each goroutine has at work.
-		if _, most := fs.Open(); most > idle+10*readers {
-			t.Errorf("%d files were open at the same time %s", most, when)
-		}
-		if s := e.m.pool.Stats(); s.Idle != s.Open || s.Idle > idle {
-			t.Errorf("%+v at rest %s", s, when)
-		}
+		fewOpen(t, e, fs, readers, when)
 	}
 	check("after the appends")
 	read := func() {
@@ -94,7 +77,7 @@ func TestManySegments(t *testing.T) {
 	if err := e.open(); err != nil {
 		t.Fatal(err)
 	}
-	find()
+	all = partitions(t, e, logs)
 	read()
 	check("after a new start")
 	closeEnv(t, e)
@@ -182,14 +165,7 @@ func TestCrowded(t *testing.T) {
 	if err := e.open(); err != nil {
 		t.Fatal(err)
 	}
-	var all []*Log
-	for i := range logs {
-		l, err := e.m.Create("t", int32(i), e.topicID, e.cfg)
-		if err != nil {
-			t.Fatal(err)
-		}
-		all = append(all, l)
-	}
+	all := partitions(t, e, logs)
 	for round := range 3 {
 		for _, l := range all {
 			if _, err := appendRecords(l, 1, 8, 1000); err != nil {
@@ -252,4 +228,30 @@ func TestTooManyOpenFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	closeEnv(t, e)
+}
+
+// partitions are the logs of the first n partitions of the topic, made if they aren't there.
+func partitions(t *testing.T, e *env, n int) []*Log {
+	t.Helper()
+	var all []*Log
+	for i := range n {
+		l, err := e.m.Create("t", int32(i), e.topicID, e.cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, l)
+	}
+	return all
+}
+
+// fewOpen demands that the open files kept to the bound of idle ones. Beside those there were a lock file, and what
+// each of the goroutines had at work.
+func fewOpen(t *testing.T, e *env, fs *vfs.Count, goroutines int, when string) {
+	t.Helper()
+	if _, most := fs.Open(); most > e.idleFiles+10*goroutines {
+		t.Errorf("%d files were open at the same time %s", most, when)
+	}
+	if s := e.m.pool.Stats(); s.Idle != s.Open || s.Idle > e.idleFiles {
+		t.Errorf("%+v at rest %s", s, when)
+	}
 }

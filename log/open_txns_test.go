@@ -21,18 +21,7 @@ func TestManyTransactionIndexes(t *testing.T) {
 	if err := e.open(); err != nil {
 		t.Fatal(err)
 	}
-	var all []*Log
-	find := func() {
-		all = all[:0]
-		for i := range logs {
-			l, err := e.m.Create("t", int32(i), e.topicID, e.cfg)
-			if err != nil {
-				t.Fatal(err)
-			}
-			all = append(all, l)
-		}
-	}
-	find()
+	all := partitions(t, e, logs)
 	const perSegment = 3 // Two records and the marker.
 	for n := range segments {
 		for _, l := range all {
@@ -46,16 +35,7 @@ func TestManyTransactionIndexes(t *testing.T) {
 			}
 		}
 	}
-	check := func(when string) {
-		t.Helper()
-		// Beside the idle ones: a lock file, and what each goroutine and the flusher have at work.
-		if _, most := fs.Open(); most > idle+10*(readers+1) {
-			t.Errorf("%d files were open at the same time %s", most, when)
-		}
-		if s := e.m.pool.Stats(); s.Idle != s.Open || s.Idle > idle {
-			t.Errorf("%+v at rest %s", s, when)
-		}
-	}
+	check := func(when string) { t.Helper(); fewOpen(t, e, fs, readers+1, when) } // The flusher is one more.
 	e.m.flusher.idle()
 	for _, l := range all { // An active segment that is empty needs no flush, but for its file's name.
 		if n := len(*l.segments.Load()); n != segments+1 {
@@ -87,7 +67,7 @@ func TestManyTransactionIndexes(t *testing.T) {
 	if err := e.open(); err != nil {
 		t.Fatal(err)
 	}
-	find()
+	all = partitions(t, e, logs)
 	check("after a new start")
 	read()
 	check("after reads after a new start")
@@ -95,7 +75,7 @@ func TestManyTransactionIndexes(t *testing.T) {
 	if err := e.open(); err != nil {
 		t.Fatal(err)
 	}
-	find()
+	all = partitions(t, e, logs)
 	read()
 	check("after a kill")
 	closeEnv(t, e)

@@ -2,7 +2,6 @@ package commitlog
 
 import (
 	"errors"
-	"io"
 	"slices"
 
 	"github.com/ottla/ottla/internal/vfs"
@@ -43,12 +42,12 @@ func (l *Log) batchesBefore(b *batch.Batch, oldest producer.Oldest) ([]producer.
 	r := recall{producerID: b.ProducerID, producerEpoch: b.ProducerEpoch, next: oldest.BatchMetadata, missing: oldest.Missing}
 	end := r.next.FirstOffset()
 	for searched := int64(0); !r.done && end > segs[0].baseOffset && searched < maxRecallBytes; {
-		begin, size, err := segs[floorSegment(segs, end-1)].visitBefore(end, r.visit)
-		if errors.Is(err, errRead) {
-			return nil, err
+		begin, size, err := l.visitBefore(segs[floorSegment(segs, end-1)], end, r.visit)
+		if isCorrupt(err) {
+			break
 		}
 		if err != nil {
-			break
+			return nil, err
 		}
 		end, searched = begin, searched+size
 	}
@@ -67,7 +66,7 @@ type recall struct {
 	done    bool
 }
 
-// visit takes the batch at pos. It is done at one that doesn't lead up to the next.
+// visit takes the batch at pos. It is done at one that doesn't lead up to the next, or is damaged.
 func (r *recall) visit(f vfs.File, h *batch.Header, pos int64) error {
 	if r.done || h.ProducerID != r.producerID || h.Attributes.IsControl() {
 		return nil
@@ -77,8 +76,11 @@ func (r *recall) visit(f vfs.File, h *batch.Header, pos int64) error {
 	if r.done {
 		return nil
 	}
-	if err := checkAt(f, h, pos); err != nil {
+	if err := checkAt(f, h, pos); errors.Is(err, errRead) {
 		return err
+	} else if err != nil {
+		r.done = true
+		return nil
 	}
 	r.found, r.next = append(r.found, m), m
 	r.done = len(r.found) == r.missing
@@ -88,41 +90,29 @@ func (r *recall) visit(f vfs.File, h *batch.Header, pos int64) error {
 // visitBefore visits the batches from an index entry before an offset up to the offset, in reverse order, and
 // returns the offset where they begin, which is less than the given one, and their size. Requires: the segment
 // begins before offset.
-func (s *segment) visitBefore(offset int64, visit func(vfs.File, *batch.Header, int64) error) (begin, sizeBytes int64, err error) {
+func (l *Log) visitBefore(s *segment, offset int64, visit func(vfs.File, *batch.Header, int64) error) (begin, sizeBytes int64, err error) {
 	f, err := s.log.Hold()
 	if err != nil {
-		return 0, 0, errors.Join(errRead, err)
+		return 0, 0, err
 	}
 	defer s.log.Release()
 	from, err := s.offsets.Lookup(offset - 1)
 	if err != nil {
-		return 0, 0, errors.Join(errRead, err)
+		return 0, 0, err
 	}
-	heads, positions, err := readHeads(f, from.FilePosition, s.size.Load(), offset)
-	if err != nil || len(heads) == 0 {
+	var found []batchAt
+	err = l.scanSegment(s, from.Offset, offset, func(_ *segment, _ vfs.File, h *batch.Header, pos int64) error {
+		found = append(found, batchAt{Header: *h, position: pos})
+		return nil
+	})
+	if err != nil || len(found) == 0 {
 		return s.baseOffset, 0, err
 	}
-	for i := len(heads) - 1; i >= 0; i-- {
-		if err := visit(f, &heads[i], positions[i]); err != nil {
+	for i := len(found) - 1; i >= 0; i-- {
+		if err := visit(f, &found[i].Header, found[i].position); err != nil {
 			return 0, 0, err
 		}
-		sizeBytes += int64(heads[i].SizeBytes())
+		sizeBytes += int64(found[i].SizeBytes())
 	}
-	return min(heads[0].BaseOffset, offset-1), sizeBytes, nil
-}
-
-// readHeads reads the heads of the batches from a position on that begin before an offset.
-func readHeads(f vfs.File, from, end, offset int64) (heads []batch.Header, positions []int64, err error) {
-	sc := newScanner(f, from, end)
-	defer sc.close()
-	for {
-		h, pos, err := sc.next()
-		if errors.Is(err, io.EOF) || err == nil && h.BaseOffset >= offset {
-			return heads, positions, nil
-		}
-		if err != nil {
-			return nil, nil, err
-		}
-		heads, positions = append(heads, h), append(positions, pos)
-	}
+	return min(found[0].BaseOffset, offset-1), sizeBytes, nil
 }

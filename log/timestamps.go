@@ -16,6 +16,12 @@ const maxSearchBytes = 1 << 30
 // that lies at or beyond logStartOffset; false if there is none. The caller compares the result with
 // what its client may see. (Kafka: LogSegment.findOffsetByTimestamp.)
 func (l *Log) OffsetForTimestamp(timestampMs int64) (TimestampOffset, bool, error) {
+	return l.search(func(segs []*segment) (TimestampOffset, bool, error) { return l.searchByTime(segs, timestampMs) },
+		fmt.Sprintf("timestamp %d", timestampMs))
+}
+
+// search runs a search over the segments, again while one of them was replaced meanwhile; what names it in errors.
+func (l *Log) search(in func([]*segment) (TimestampOffset, bool, error), what string) (TimestampOffset, bool, error) {
 	if err := l.usable(); err != nil {
 		return TimestampOffset{}, false, err
 	}
@@ -23,12 +29,12 @@ func (l *Log) OffsetForTimestamp(timestampMs int64) (TimestampOffset, bool, erro
 	defer l.reading.RUnlock()
 	for {
 		list := l.segments.Load()
-		t, found, err := l.searchByTime(*list, timestampMs)
+		t, found, err := in(*list)
 		if err == nil {
 			return t, found, nil
 		}
 		if !l.stale(list, err) {
-			return TimestampOffset{}, false, storageError(fmt.Errorf("search %s for timestamp %d: %w", l.tp, timestampMs, err))
+			return TimestampOffset{}, false, storageError(fmt.Errorf("search %s for %s: %w", l.tp, what, err))
 		}
 	}
 }
@@ -69,21 +75,7 @@ func (l *Log) searchSegment(s *segment, timestampMs, start int64) (TimestampOffs
 // empty or has no timestamps. As in Kafka the record may lie below logStartOffset, as long as its segment
 // is there.
 func (l *Log) MaxTimestamp() (TimestampOffset, bool, error) {
-	if err := l.usable(); err != nil {
-		return TimestampOffset{}, false, err
-	}
-	l.reading.RLock()
-	defer l.reading.RUnlock()
-	for {
-		list := l.segments.Load()
-		t, found, err := l.searchLargest(*list)
-		if err == nil {
-			return t, found, nil
-		}
-		if !l.stale(list, err) {
-			return TimestampOffset{}, false, storageError(fmt.Errorf("search %s for its largest timestamp: %w", l.tp, err))
-		}
-	}
+	return l.search(l.searchLargest, "its largest timestamp")
 }
 
 // searchLargest is MaxTimestamp in the segments of a list. Requires: l.reading held.

@@ -8,7 +8,6 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/ottla/ottla/internal/vfs"
 	"github.com/ottla/ottla/log/files"
 )
 
@@ -23,25 +22,17 @@ const tailEntries = 128
 
 // table is a file of entries of equal size, sorted by their first field.
 type table struct {
-	// file is pinned while it has writes that weren't synced.
-	file       files.File
+	backing
 	entrySize  int
 	maxEntries int
 
-	mu sync.RWMutex // guards what follows
+	mu sync.RWMutex // guards what follows, and backing
 	// n is the number of entries. Invariant: written <= n <= maxEntries, and the entries from
 	// written on are in tail.
 	n, written int
 	tail       []byte
 	// last is a copy of the newest entry, all zero if n == 0.
 	last [12]byte
-	// longer says that the file goes on behind the written entries, with some that were dropped; it is cut
-	// before the next write or sync.
-	longer bool
-	// building says that entries wait in memory until Settle.
-	building bool
-	// unsynced says that the file has changed since its last sync.
-	unsynced bool
 
 	// hot is the block that the last search ended in; nil while the file is closed, and after a truncation.
 	hot atomic.Pointer[block]
@@ -108,12 +99,12 @@ func (t *table) write() error {
 	if len(t.tail) == 0 && !t.longer {
 		return nil
 	}
-	f, err := t.change()
+	f, err := t.change(os.O_CREATE)
 	if err != nil {
 		return err
 	}
 	if t.longer {
-		if err := t.cut(f, t.written); err != nil {
+		if err := t.cut(f, int64(t.written)*int64(t.entrySize)); err != nil {
 			return err
 		}
 	}
@@ -128,35 +119,17 @@ func (t *table) write() error {
 	return nil
 }
 
-// change returns the file for a change of it. Requires: t.mu held.
-func (t *table) change() (vfs.File, error) {
-	f, _, err := t.file.Pin(os.O_CREATE)
-	if err == nil {
-		t.unsynced = true
-	}
-	return f, err
-}
-
-// cut ends the file behind the first n entries. Requires: t.mu held.
-func (t *table) cut(f vfs.File, n int) error {
-	if err := f.Truncate(int64(n) * int64(t.entrySize)); err != nil {
-		return fmt.Errorf("truncate %s: %w", t.file.Path(), err)
-	}
-	t.longer = false
-	return nil
-}
-
 // truncate keeps the first n entries. Requires: t.mu held.
 func (t *table) truncate(n int) error {
 	if n >= t.n {
 		return nil
 	}
 	if n < t.written {
-		f, err := t.change()
+		f, err := t.change(os.O_CREATE)
 		if err != nil {
 			return err
 		}
-		if err := t.cut(f, n); err != nil {
+		if err := t.cut(f, int64(n)*int64(t.entrySize)); err != nil {
 			return err
 		}
 		t.hot.Store(nil)
@@ -209,19 +182,7 @@ func (t *table) Flush() error {
 	if err := t.write(); err != nil {
 		return err
 	}
-	if !t.unsynced {
-		return nil
-	}
-	f, _, err := t.file.Pin(os.O_CREATE)
-	if err != nil {
-		return err
-	}
-	if err := f.Sync(); err != nil {
-		return fmt.Errorf("sync %s: %w", t.file.Path(), err)
-	}
-	t.unsynced = false
-	t.file.Unpin()
-	return nil
+	return t.sync(os.O_CREATE)
 }
 
 // FlushBegun is Flush if some entries have been written since the last one; otherwise all of them go on
@@ -254,15 +215,6 @@ func (t *table) Discard() {
 	t.n, t.tail, t.unsynced, t.longer = t.written, nil, false, false
 	t.file.Retire()
 }
-
-// Rename gives the file another name. A file that doesn't exist is none to rename.
-func (t *table) Rename(path string) error { return t.file.Rename(path) }
-
-// SetPath tells that the file has another name already, because its directory was renamed.
-func (t *table) SetPath(path string) { t.file.SetPath(path) }
-
-// Path is the file's name.
-func (t *table) Path() string { return t.file.Path() }
 
 // SizeBytes is the length of the file once all entries are written.
 func (t *table) SizeBytes() int64 {

@@ -24,21 +24,13 @@ const txnEntrySize = 34
 //
 // Aborted transactions are few, so all entries are in memory once the file was read.
 type Txn struct {
-	// file is pinned while it has writes that weren't synced.
-	file files.File
+	backing
 
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards what follows, and backing
 	loaded  bool
 	entries []AbortedTxn
 	// written is how many entries the file has; on a full disk the others wait for Flush.
 	written int
-	// longer says that the file may go on behind the written entries, with some that were dropped; it is cut
-	// before the next write or sync.
-	longer bool
-	// building says that entries wait in memory until Settle.
-	building bool
-	// unsynced says that the file has changed since its last sync.
-	unsynced bool
 	// discarded says that nothing is written any more.
 	discarded bool
 }
@@ -165,7 +157,7 @@ func (x *Txn) write() error {
 	if len(waiting) == 0 {
 		flag = 0
 	}
-	f, _, err := x.file.Pin(flag)
+	f, err := x.change(flag)
 	if flag == 0 && errors.Is(err, os.ErrNotExist) {
 		x.longer = false // Nothing to cut.
 		return nil
@@ -173,9 +165,8 @@ func (x *Txn) write() error {
 	if err != nil {
 		return err
 	}
-	x.unsynced = true
 	if x.longer {
-		if err := x.cut(f, x.written); err != nil {
+		if err := x.cut(f, int64(x.written)*txnEntrySize); err != nil {
 			return err
 		}
 	}
@@ -190,15 +181,6 @@ func (x *Txn) write() error {
 		return fmt.Errorf("write %s: %w", x.file.Path(), err)
 	}
 	x.written = len(x.entries)
-	return nil
-}
-
-// cut ends the file behind the first n entries. Requires: x.mu held, the file pinned.
-func (x *Txn) cut(f vfs.File, n int) error {
-	if err := f.Truncate(int64(n) * txnEntrySize); err != nil {
-		return fmt.Errorf("truncate %s: %w", x.file.Path(), err)
-	}
-	x.longer = false
 	return nil
 }
 
@@ -247,12 +229,11 @@ func (x *Txn) TruncateTo(target int64) error {
 // truncate keeps the first n entries. Requires: x.mu held.
 func (x *Txn) truncate(n int) error {
 	if n < x.written {
-		f, _, err := x.file.Pin(0)
+		f, err := x.change(0)
 		if err != nil {
 			return err
 		}
-		x.unsynced = true
-		if err := x.cut(f, n); err != nil {
+		if err := x.cut(f, int64(n)*txnEntrySize); err != nil {
 			return err
 		}
 		x.written = n
@@ -292,19 +273,7 @@ func (x *Txn) Flush() error {
 	if err := x.write(); err != nil {
 		return err
 	}
-	if !x.unsynced {
-		return nil
-	}
-	f, _, err := x.file.Pin(0)
-	if err != nil {
-		return err
-	}
-	if err := f.Sync(); err != nil {
-		return fmt.Errorf("sync %s: %w", x.file.Path(), err)
-	}
-	x.unsynced = false
-	x.file.Unpin()
-	return nil
+	return x.sync(0)
 }
 
 // Discard closes the file, for an index that is about to be removed, or whose log is closed: what waits isn't
@@ -315,12 +284,3 @@ func (x *Txn) Discard() {
 	x.discarded, x.unsynced = true, false
 	x.file.Retire()
 }
-
-// Rename gives the file another name. A file that doesn't exist is none to rename.
-func (x *Txn) Rename(path string) error { return x.file.Rename(path) }
-
-// SetPath tells that the file has another name already, because its directory was renamed.
-func (x *Txn) SetPath(path string) { x.file.SetPath(path) }
-
-// Path is the file's name.
-func (x *Txn) Path() string { return x.file.Path() }
