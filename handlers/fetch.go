@@ -258,7 +258,7 @@ func (f *fetch) reply() {
 		}
 	}
 	answer := &f.answer
-	*answer = fetchAnswer{version: f.r.Version, partitions: answer.partitions[:0], cuts: answer.cuts[:0]}
+	*answer = fetchAnswer{version: f.r.Version, partitions: answer.partitions[:0], cuts: answer.cuts}
 	switch {
 	case f.session != nil:
 		s := f.session

@@ -283,17 +283,19 @@ func (pool *producePool) put(p *produce) {
 	if cap(p.plan.Partitions) > maxPooledPartitions {
 		return
 	}
+	// Topics beyond the request's have memory, too, of requests before: all of it together is bounded.
+	all, room := p.resp.Topics[:cap(p.resp.Topics)], cap(p.resp.Topics)
+	for i := range all {
+		room += cap(all[i].Partitions)
+	}
+	if room > 2*maxPooledPartitions {
+		return
+	}
 	p.d, p.r, p.img = nil, nil, nil
 	for i := range p.resp.Topics {
 		t := &p.resp.Topics[i]
-		if cap(t.Partitions) > maxPooledPartitions {
-			return
-		}
 		clear(t.Partitions)
 		t.Topic = ""
-	}
-	if cap(p.resp.Topics) > maxPooledPartitions {
-		return
 	}
 	p.resp.Topics, p.resp.Brokers, p.resp.ThrottleMillis = p.resp.Topics[:0], nil, 0
 	clear(p.plan.Partitions)

@@ -265,19 +265,17 @@ func (l *link) run() {
 			return
 		}
 		s.link = l
-		frame := s.frame
+		frame, clientID := s.frame, l.clientID
 		l.settle() // Room in the queue may let the transport read on.
-		l.serve(s, frame)
+		l.serve(s, frame, clientID)
 	}
 }
 
-// serve decodes a request and hands it to the handler, or completes it if it can't be.
-func (l *link) serve(s *slot, frame *buf.Buf) {
-	l.mu.Lock()
-	id := l.clientID
-	l.mu.Unlock()
-	h, body, err := decodeHeader(frame.Bytes(), id)
-	s.header = h
+// serve decodes a request and hands it to the handler, or completes it if it can't be. lastID is the client id of the
+// request before.
+func (l *link) serve(s *slot, frame *buf.Buf, lastID *string) {
+	h, body, err := decodeHeader(frame.Bytes(), lastID)
+	s.request.Header = h
 	l.mu.Lock()
 	l.last, l.started = h, true
 	if h.ClientID != nil {
@@ -306,7 +304,7 @@ func (l *link) serve(s *slot, frame *buf.Buf) {
 		return
 	}
 	l.server.metrics.requests[h.Key].Add(1)
-	s.request = Request{Header: h, Body: req, Session: l.session, ReceivedAt: s.receivedAt, slot: s}
+	s.request = *NewRequest(h, req, l.session, s, s.receivedAt)
 	l.server.cfg.Handler.ServeRequest(&s.request)
 }
 

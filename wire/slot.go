@@ -25,11 +25,10 @@ const (
 )
 
 // slot is a request's place in the order of its connection. It is guarded by the link's mutex, but
-// for link, receivedAt, header and request, which don't change once the request is started.
+// for link, receivedAt and request, which don't change once the request is started.
 type slot struct {
 	link       *link
 	receivedAt time.Time
-	header     Header
 	// request is what the handler gets; here, so that a request takes one piece of memory.
 	request Request
 
@@ -93,7 +92,7 @@ func (s *slot) Complete(r Reply) {
 // encode makes a frame of a response.
 func (s *slot) encode(body kmsg.Response) reply {
 	b := s.link.server.pool.Get(0)
-	frame := appendReply(b.Full()[:0], s.header, body)
+	frame := appendReply(b.Full()[:0], s.request.Header, body)
 	if len(frame) <= len(b.Full()) {
 		b.SetLen(len(frame))
 		return reply{head: b}
@@ -113,7 +112,8 @@ func (s *slot) frameChunks(chunks []Chunk) reply {
 		}
 	}
 	b := s.link.server.pool.Get(0)
-	head := appendResponseHeader(append(b.Full()[:0], 0, 0, 0, 0), s.header.Key, s.header.Version, s.header.CorrelationID)
+	h := &s.request.Header
+	head := appendResponseHeader(append(b.Full()[:0], 0, 0, 0, 0), h.Key, h.Version, h.CorrelationID)
 	binary.BigEndian.PutUint32(head, uint32(len(head)-4+size))
 	b.SetLen(len(head))
 	return reply{head: b, chunks: chunks}
