@@ -101,7 +101,7 @@ func loads(ctx context.Context, o *options, rep *report, systems []system) (err 
 				case err != nil:
 					rep.note("%s, %s, round %d: %v", l.name, c.Name, round+1, err)
 				case round >= 0:
-					rep.add(l.name, c.Name, m)
+					rep.Add(l.name, c.Name, m)
 				}
 				rep.progress("%s, %s, round %d: %v, load average %.1f", l.name, c.Name, round+1, m, proc.LoadAverage())
 			}

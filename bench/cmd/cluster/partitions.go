@@ -34,7 +34,7 @@ func manyPartitions(ctx context.Context, o *options, rep *report, s system) (err
 	defer w.close()
 	scenario := fmt.Sprintf("%d partitions", o.partitions)
 	tell := func(name string, v float64) {
-		rep.add(scenario, s.name, measurement{name: v})
+		rep.Add(scenario, s.name, measurement{name: v})
 		rep.progress("%s: %s %.2f, load average %.1f", s.name, name, v, proc.LoadAverage())
 	}
 	whole := func(v view) bool {

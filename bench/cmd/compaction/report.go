@@ -4,18 +4,15 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
-	"errors"
 	"fmt"
-	"os"
-	"os/exec"
-	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
 
+	"github.com/ottla/ottla/bench/internal/node"
 	"github.com/ottla/ottla/bench/internal/proc"
+	"github.com/ottla/ottla/bench/internal/results"
 	"github.com/ottla/ottla/bench/internal/stat"
 	"github.com/twmb/franz-go/pkg/kgo"
 )
@@ -118,14 +115,9 @@ func (r *report) figures() []figure {
 
 func (r *report) table() string {
 	var b strings.Builder
-	kafka := "unknown"
-	if m, _ := filepath.Glob(filepath.Join(r.o.libs, "kafka-clients-*.jar")); len(m) > 0 {
-		kafka = strings.TrimSuffix(strings.TrimPrefix(filepath.Base(m[0]), "kafka-clients-"), ".jar")
-	}
-	kernel, _ := os.ReadFile("/proc/sys/kernel/osrelease")
 	fmt.Fprintf(&b, "# Compaction in Ottla (A) beside Kafka (B), %s\n", r.began.UTC().Format("2006-01-02 15:04 UTC"))
-	fmt.Fprintf(&b, "# machine: %d cores, %s, Linux %s\n", runtime.NumCPU(), proc.CPUModel(), strings.TrimSpace(string(kernel)))
-	fmt.Fprintf(&b, "# versions: %s (%s), Kafka %s, %s\n", firstLine(r.o.ottla, "version"), runtime.Version(), kafka, firstLine(r.o.java, "-version"))
+	fmt.Fprintf(&b, "# machine: %s\n", proc.Machine())
+	fmt.Fprintf(&b, "# versions: %s\n", node.Versions(r.o.ottla, r.o.java, r.o.libs))
 	fmt.Fprintf(&b, "# data: %d records of %d bytes, %d keys, codec %s, batches of %d KiB; %d MiB in closed segments of at most %d MiB\n", r.o.data.records(),
 		r.o.data.recordBytes, r.o.data.keys, r.o.codec, batchBytes>>10, r.dirtyBytes>>20, segmentBytes>>20)
 	fmt.Fprintf(&b, "# rounds: %d, A B A B, after %d that don't count; load average: median %.1f, from %.1f to %.1f\n", r.o.rounds, r.o.warm,
@@ -155,16 +147,7 @@ func (r *report) table() string {
 	return b.String()
 }
 
-func firstLine(command string, args ...string) string {
-	out, _ := exec.Command(command, args...).CombinedOutput()
-	line, _, _ := strings.Cut(string(out), "\n")
-	return strings.TrimSpace(line)
-}
-
 // write prints the table and puts it into the folder of results.
 func (r *report) write() error {
-	t := r.table()
-	_, err := os.Stdout.WriteString(t)
-	name := fmt.Sprintf("%s-compaction-%s.txt", r.began.UTC().Format("2006-01-02-1504"), r.o.codec)
-	return errors.Join(err, os.MkdirAll(r.o.results, 0o755), os.WriteFile(filepath.Join(r.o.results, name), []byte(t), 0o644))
+	return results.Print(r.o.results, r.began, "compaction-"+r.o.codec, r.table())
 }

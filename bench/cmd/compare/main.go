@@ -129,7 +129,7 @@ func runRounds(ctx context.Context, o options, rep *report, only *regexp.Regexp,
 					rep.note("%s, round %d, %s: FAILED: %v", s.name, r+1, n.Name, err)
 					continue
 				}
-				rep.add(s.name, n.Name, m)
+				rep.Add(s.name, n.Name, m)
 			}
 		}
 		fmt.Fprintf(os.Stderr, "round %d of %d done after %.0f s, load average %.1f\n", r+1, o.rounds, time.Since(began).Seconds(), proc.LoadAverage())

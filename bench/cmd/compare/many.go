@@ -63,7 +63,7 @@ func manyPartitions(ctx context.Context, o options, rep *report, only *regexp.Re
 				rep.note("%s, round %d, %s: FAILED: %v", name, r+1, n.Name, err)
 				continue
 			}
-			rep.add(name, n.Name, m)
+			rep.Add(name, n.Name, m)
 		}
 	}
 	return nil
@@ -78,7 +78,7 @@ func makeMany(ctx context.Context, rep *report, name string, n *node.Node, topic
 	if err := load.CreateTopics(n.Address, topics, manyEach, limit); err != nil {
 		return err
 	}
-	rep.add(name, n.Name, measurement{"create s": time.Since(start).Seconds()})
+	rep.Add(name, n.Name, measurement{"create s": time.Since(start).Seconds()})
 	if _, err := trickle(n, topics, 2, firstLate).Run(); err != nil {
 		return err
 	}

@@ -22,7 +22,7 @@ func startBoth(ctx context.Context, o options, rep *report) (ottla, kafka *node.
 			if err != nil {
 				return nil, err
 			}
-			rep.add("start", name, measurement{"start ms": float64(n.StartTime.Microseconds()) / 1000})
+			rep.Add("start", name, measurement{"start ms": float64(n.StartTime.Microseconds()) / 1000})
 			if i == times-1 {
 				return n, nil
 			}

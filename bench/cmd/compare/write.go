@@ -3,9 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"os"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -13,7 +11,6 @@ import (
 	"github.com/ottla/ottla/bench/internal/chart"
 	"github.com/ottla/ottla/bench/internal/proc"
 	"github.com/ottla/ottla/bench/internal/results"
-	"github.com/ottla/ottla/bench/internal/stat"
 )
 
 // write prints the table and what has changed since the last committed run, and puts the table, the figures and a
@@ -25,7 +22,7 @@ func (r *report) write() error {
 	slug := strings.Join(strings.FieldsFunc(strings.ToLower(proc.CPUModel()), func(c rune) bool {
 		return (c < 'a' || c > 'z') && (c < '0' || c > '9')
 	}), "-")
-	base := filepath.Join(r.folder, fmt.Sprintf("%s-%dx-%s", r.began.UTC().Format("2006-01-02-1504"), runtime.NumCPU(), slug))
+	base := results.Base(r.folder, r.began, fmt.Sprintf("%dx-%s", runtime.NumCPU(), slug))
 	return errors.Join(err, os.MkdirAll(r.folder, 0o755), os.WriteFile(base+".txt", []byte(t), 0o644), run.Write(base+".json"),
 		os.WriteFile(base+".svg", []byte(plot(run)), 0o644))
 }
@@ -33,13 +30,7 @@ func (r *report) write() error {
 // result puts the figures in the order of the table.
 func (r *report) result() *results.Run {
 	run := r.run
-	run.LoadAverage, run.Notes = stat.Median(r.loads), r.notes
-	for _, s := range r.order {
-		for _, name := range slices.Sorted(maps.Keys(r.figures[s])) {
-			by := r.figures[s][name]
-			run.Figures = append(run.Figures, results.Figure{Scenario: s, Name: name, Ottla: by["ottla"], Kafka: by["kafka"]})
-		}
-	}
+	run.LoadAverage, run.Notes, run.Figures = r.LoadAverage(), r.notes, r.Figures()
 	return &run
 }
 

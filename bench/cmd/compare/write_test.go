@@ -26,11 +26,11 @@ func TestPlot(t *testing.T) {
 }
 
 func TestResult(t *testing.T) {
-	r := &report{figures: map[string]map[string]map[string][]float64{}}
-	r.add("b", "ottla", measurement{"y": 1, "x": 2})
-	r.add("a", "kafka", measurement{"x": 3})
-	r.add("b", "kafka", measurement{"x": 4})
-	r.add("b", "ottla", measurement{"x": 5})
+	r := &report{}
+	r.Add("b", "ottla", measurement{"y": 1, "x": 2})
+	r.Add("a", "kafka", measurement{"x": 3})
+	r.Add("b", "kafka", measurement{"x": 4})
+	r.Add("b", "ottla", measurement{"x": 5})
 	got := r.result().Figures
 	if len(got) != 3 || got[0].Scenario != "b" || got[0].Name != "x" || len(got[0].Ottla) != 2 || got[0].Ottla[1] != 5 || got[0].Kafka[0] != 4 ||
 		got[1].Name != "y" || got[2].Scenario != "a" {

@@ -1,14 +1,13 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 	"text/tabwriter"
 	"time"
 
+	"github.com/ottla/ottla/bench/internal/results"
 	"github.com/ottla/ottla/bench/internal/stat"
 )
 
@@ -73,9 +72,6 @@ func (r *report) table() string {
 }
 
 // write prints the table and puts it into the folder of results.
-func (r *report) write(results string, began time.Time) error {
-	t := r.table()
-	_, err := os.Stdout.WriteString(t)
-	name := began.UTC().Format("2006-01-02-1504") + "-growth.txt"
-	return errors.Join(err, os.MkdirAll(results, 0o755), os.WriteFile(filepath.Join(results, name), []byte(t), 0o644))
+func (r *report) write(folder string, began time.Time) error {
+	return results.Print(folder, began, "growth", r.table())
 }

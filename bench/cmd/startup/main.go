@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/ottla/ottla/bench/internal/proc"
+	"github.com/ottla/ottla/bench/internal/results"
 )
 
 type options struct {
@@ -65,8 +66,7 @@ func run(ctx context.Context, o options) error {
 	if o.results == "" {
 		return nil
 	}
-	name := filepath.Join(o.results, time.Now().UTC().Format("2006-01-02-1504")+"-startup.txt")
-	return os.WriteFile(name, []byte(text), 0o644)
+	return os.WriteFile(results.Base(o.results, time.Now(), "startup")+".txt", []byte(text), 0o644)
 }
 
 // head tells of machine and work.

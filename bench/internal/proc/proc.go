@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"time"
@@ -110,6 +111,12 @@ func CPUModel() string {
 		}
 	}
 	return "unknown"
+}
+
+// Machine names cores, processor and kernel.
+func Machine() string {
+	kernel, _ := os.ReadFile("/proc/sys/kernel/osrelease")
+	return fmt.Sprintf("%d cores, %s, Linux %s", runtime.NumCPU(), CPUModel(), strings.TrimSpace(string(kernel)))
 }
 
 // OpenFiles counts the descriptors of a process.
