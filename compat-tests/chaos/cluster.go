@@ -196,30 +196,38 @@ func (c *cluster) silentNode(ctx context.Context) string {
 	return ""
 }
 
+// lacks says what the cluster lacks to be whole, empty if nothing.
+func (c *cluster) lacks(ctx context.Context) (string, error) {
+	t, err := c.describe(ctx)
+	if err != nil {
+		return "", err
+	}
+	if len(t.Partitions) == 0 {
+		return "the topic has no partitions", nil
+	}
+	for _, p := range t.Partitions {
+		if p.Leader < 0 || len(p.ISR) < len(p.Replicas) || len(p.Replicas) != len(c.nodes) {
+			slices.Sort(p.ISR)
+			return fmt.Sprintf("partition %d has leader %d and in sync %v", p.Partition, p.Leader, p.ISR), nil
+		}
+	}
+	if silent := c.silentNode(ctx); silent != "" {
+		return silent, nil
+	}
+	return c.votersMissing(ctx), nil
+}
+
 // awaitWhole waits until every partition has a leader and all of its replicas are in sync, and all nodes answer and vote.
 func (c *cluster) awaitWhole(ctx context.Context, within time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
 	last := "nothing was heard"
 	for {
-		t, err := c.describe(ctx)
-		if err == nil {
-			last = ""
-			for _, p := range t.Partitions {
-				if p.Leader < 0 || len(p.ISR) < len(p.Replicas) || len(p.Replicas) != len(c.nodes) {
-					slices.Sort(p.ISR)
-					last = fmt.Sprintf("partition %d has leader %d and in sync %v", p.Partition, p.Leader, p.ISR)
-				}
+		if lack, err := c.lacks(ctx); err == nil {
+			if lack == "" {
+				return nil
 			}
-			if last == "" && len(t.Partitions) > 0 {
-				last = c.silentNode(ctx)
-				if last == "" {
-					last = c.votersMissing(ctx)
-				}
-				if last == "" {
-					return nil
-				}
-			}
+			last = lack
 		}
 		select {
 		case <-ctx.Done():
