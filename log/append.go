@@ -41,8 +41,8 @@ func (l *Log) Append(records []byte, opts AppendOptions) (AppendInfo, error) {
 	if l.host.crowded() {
 		return info, l.flushTo(info.LastOffset + 1)
 	}
-	if cfg.FlushMessages < NoLimit && l.logEndOffset.Load()-l.recoveryPoint.Load() >= cfg.FlushMessages {
-		err = l.flushTo(info.LastOffset + 1)
+	if cfg.FlushMessages < NoLimit && l.logEndOffset.Load()-l.durable() >= cfg.FlushMessages {
+		err = l.flushRecords(info.LastOffset + 1)
 	}
 	return info, err
 }

@@ -19,7 +19,7 @@ func (m *Manager) startTasks() {
 	every(roomInterval, m.watchRoom)
 	every(m.cfg.RetentionCheckInterval, m.checkRetention)
 	every(m.cfg.FlushCheckInterval, m.flushDue)
-	every(m.cfg.RecoveryPointInterval, func() { m.checkpoint(m.checkpointRecoveryPoints) })
+	every(m.cfg.RecoveryPointInterval, m.advanceRecoveryPoints)
 	every(m.cfg.StartOffsetInterval, func() { m.checkpoint(m.checkpointLogStarts) })
 	every(m.cfg.HighWatermarkInterval, func() { m.checkpoint(m.checkpointHighWatermarks) })
 	every(m.cfg.ProducerIDExpirationCheckInterval, func() {
@@ -39,6 +39,15 @@ func (m *Manager) checkRetentionOf(logs []*Log) {
 		if _, err := l.deleteOldSegments(); err != nil && l.usable() == nil && !errors.Is(err, ErrNoRoom) {
 			m.logger.Error("retention failed", "partition", l.tp.String(), "error", err)
 		}
+	}
+}
+
+// advanceRecoveryPoints writes the checkpoint, and has what flush.messages made durable without its indexes flushed for
+// the next one: so recovery reads the appends of two intervals at most, and of one segment.
+func (m *Manager) advanceRecoveryPoints() {
+	m.checkpoint(m.checkpointRecoveryPoints)
+	for _, l := range m.logsThat(func(l *Log) bool { return l.recoveryPoint.Load() < l.recordsDurable.Load() }) {
+		m.flushSoon(l)
 	}
 }
 

@@ -2,7 +2,10 @@ package commitlog
 
 import (
 	"errors"
+	"math/rand/v2"
+	"path"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -212,8 +215,8 @@ func TestConcurrentUse(t *testing.T) {
 				b := makeBatch(batch.DefaultOptions(), l.LogEndOffset(), 1, 50, 5)
 				info, err := l.Append(b, AppendOptions{})
 				mu.Unlock()
-				if err != nil || l.RecoveryPoint() <= info.LastOffset {
-					t.Errorf("append: %+v %v, recovery point %d", info, err, l.RecoveryPoint())
+				if err != nil || l.durable() <= info.LastOffset {
+					t.Errorf("append: %+v %v, durable below %d", info, err, l.durable())
 					return
 				}
 				l.SetHighWatermark(info.LastOffset + 1)
@@ -270,8 +273,8 @@ func TestGroupCommit(t *testing.T) {
 	for l.LogEndOffset() < waiting+1 { // Appends don't wait for the flush, their answers do.
 		runtime.Gosched()
 	}
-	if l.RecoveryPoint() != 0 {
-		t.Errorf("recovery point %d before any flush ended", l.RecoveryPoint())
+	if l.durable() != 0 {
+		t.Errorf("durable below %d before any flush ended", l.durable())
 	}
 	close(gate)
 	wg.Wait()
@@ -281,4 +284,56 @@ func TestGroupCommit(t *testing.T) {
 	if err := e.m.Close(); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// TestFlushOfRecordsAlone: flush.messages asks for one sync, of the records. What belongs to them becomes durable, and
+// the recovery point moves, with the checkpoint after the next one; a crash before that loses no record.
+func TestFlushOfRecordsAlone(t *testing.T) {
+	mem := vfs.NewMem()
+	var synced []string
+	var mu sync.Mutex
+	e := newEnv(vfs.NewInject(mem, func(_ int64, op vfs.Op, name string) error {
+		mu.Lock()
+		defer mu.Unlock()
+		if op == vfs.OpSync {
+			synced = append(synced, path.Ext(name))
+		}
+		return nil
+	}))
+	e.cfg.FlushMessages, e.cfg.SegmentBytes, e.cfg.IndexIntervalBytes = 1, 1<<20, 1
+	l := mustOpen(t, e)
+	add := func() {
+		t.Helper()
+		mustAppend(t, l, makeBatch(batch.DefaultOptions(), 0, 1, 50, 5))
+	}
+	add() // Makes the segment's name durable.
+	point := l.RecoveryPoint()
+	mu.Lock()
+	synced = nil
+	mu.Unlock()
+	for range 3 {
+		add()
+	}
+	mu.Lock()
+	if !slices.Equal(synced, []string{logSuffix, logSuffix, logSuffix}) {
+		t.Errorf("three appends synced %v", synced)
+	}
+	mu.Unlock()
+	if l.RecoveryPoint() != point || l.durable() != l.LogEndOffset() {
+		t.Errorf("recovery point %d, durable below %d, log end %d", l.RecoveryPoint(), l.durable(), l.LogEndOffset())
+	}
+	crashed := mem.AfterCrash(rand.New(rand.NewPCG(1, 2)))
+	e.m.advanceRecoveryPoints()
+	e.m.flusher.idle()
+	if l.RecoveryPoint() != l.LogEndOffset() {
+		t.Errorf("recovery point %d after a checkpoint, log end %d", l.RecoveryPoint(), l.LogEndOffset())
+	}
+	end := l.LogEndOffset()
+	closeEnv(t, e)
+	after := newEnv(crashed)
+	after.topicID = e.topicID
+	if got := mustOpen(t, after); got.LogEndOffset() != end {
+		t.Errorf("log end %d after a crash, want %d", got.LogEndOffset(), end)
+	}
+	closeEnv(t, after)
 }

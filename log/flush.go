@@ -28,6 +28,43 @@ func (l *Log) flushTo(offset int64) error {
 	return l.flushLocked()
 }
 
+// flushRecords returns once the records below offset are durable, which is all that flush.messages promises: a crash
+// loses none of them. Indexes, producer snapshots and epochs may not be durable yet, so the recovery point stays, and
+// recovery makes them anew; checkpointing brings them after. This is one sync where a flush takes three. Callers share
+// a sync as those of flushTo do.
+func (l *Log) flushRecords(offset int64) error {
+	l.flushing.Lock()
+	defer l.flushing.Unlock()
+	if err := l.usable(); err != nil {
+		return err
+	}
+	if l.durable() >= offset {
+		return nil
+	}
+	l.mu.Lock()
+	active, end := l.active(), l.logEndOffset.Load()
+	// Since the last flush there was a roll, or a file was made: its name must be durable, too.
+	more := l.namesUnsynced || l.rolledFrom != NoLimit || len(l.unsynced) > 0 || l.durable() < active.baseOffset
+	l.mu.Unlock()
+	if more {
+		return l.flushLocked()
+	}
+	if err := active.flushLog(); err != nil {
+		l.dir.fail(err)
+		return storageError(err)
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.recordsDurable.Store(end)
+	if l.active() == active && l.logEndOffset.Load() == end {
+		active.log.Unpin() // Nothing was written since.
+	}
+	return nil
+}
+
+// durable is the offset below which all records are known to be on the disk.
+func (l *Log) durable() int64 { return max(l.recoveryPoint.Load(), l.recordsDurable.Load()) }
+
 // flushLocked flushes all there is. Requires: l.flushing held, l.mu not.
 func (l *Log) flushLocked() error {
 	l.mu.Lock()

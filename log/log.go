@@ -47,8 +47,11 @@ type Log struct {
 	firstUnstable atomic.Int64
 	// startMoved is called after logStartOffset has moved up, nil without one; see OnStartMoved.
 	startMoved atomic.Pointer[func()]
-	// recoveryPoint: offsets below it are known to be flushed. Written with mu held.
+	// recoveryPoint: offsets below it are known to be flushed, with all that belongs to them. Written with mu held.
 	recoveryPoint atomic.Int64
+	// recordsDurable: the records below it are known to be on the disk, indexes perhaps not. It may be behind the recovery
+	// point; 0 says nothing. Written with flushing and mu held.
+	recordsDurable atomic.Int64
 	// cleaned is the offset up to which the log was compacted, clean.NoCheckpoint if it never was. Written
 	// with mu held.
 	cleaned atomic.Int64

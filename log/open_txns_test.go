@@ -33,6 +33,7 @@ func TestManyTransactionIndexes(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			e.m.flushSoon(l) // As an append that rolls does.
 		}
 	}
 	check := func(when string) { t.Helper(); fewOpen(t, e, fs, readers+1, when) } // The flusher is one more.

@@ -55,6 +55,7 @@ func (l *Log) truncation(future func(*Log) error, f func() error) error {
 	l.reading.Lock()
 	defer l.reading.Unlock()
 	l.truncations++
+	l.recordsDurable.Store(0) // What comes at these offsets now is something else.
 	if err := f(); errors.Is(err, ErrNoRoom) {
 		return err
 	} else if err != nil {
