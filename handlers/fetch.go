@@ -258,7 +258,7 @@ func (f *fetch) reply() {
 		}
 	}
 	answer := &f.answer
-	*answer = fetchAnswer{version: f.r.Version, partitions: answer.partitions[:0], cuts: answer.cuts}
+	*answer = fetchAnswer{version: f.r.Version, partitions: answer.partitions[:0], memory: answer.memory}
 	switch {
 	case f.session != nil:
 		s := f.session
@@ -365,7 +365,8 @@ func (pool *fetchPool) put(f *fetch) {
 	clear(f.plan.Partitions)
 	clear(f.seen)
 	clear(f.answer.partitions)
-	clear(f.answer.cuts)
+	clear(f.answer.memory.cuts)
+	clear(f.answer.memory.chunks)
 	f.keys, f.plan.Partitions = f.keys[:0], f.plan.Partitions[:0]
 	pool.pool.Put(f)
 }

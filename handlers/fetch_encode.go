@@ -2,6 +2,7 @@ package handlers
 
 import (
 	"encoding/binary"
+	"slices"
 
 	"github.com/ottla/ottla/replica"
 	"github.com/ottla/ottla/wire"
@@ -16,8 +17,12 @@ type fetchAnswer struct {
 	// partitions are answered in this order; neighbours of one topic share an entry.
 	partitions []fetchAnswerPartition
 	brokers    endpoints
-	// cuts is where the file ranges go, once it is encoded.
-	cuts []fetchCut
+	// memory is what encoding needs, used again.
+	memory struct {
+		buf    []byte
+		cuts   []fetchCut
+		chunks []wire.Chunk
+	}
 }
 
 type fetchAnswerPartition struct {
@@ -38,11 +43,12 @@ const (
 	fetchTagCurrentLeader  = 1
 )
 
-// encode makes the chunks of the response body. It takes the records of all partitions.
+// encode makes the chunks of the response body, which are valid until the next use of a. It takes the records of all
+// partitions.
 func (a *fetchAnswer) encode() []wire.Chunk {
 	e := fetchEncoder{version: a.version, flexible: a.version >= fetchFlexible}
-	e.buf = make([]byte, 0, 64+128*len(a.partitions))
-	e.cuts = a.cuts[:0]
+	e.buf = slices.Grow(a.memory.buf[:0], 64+128*len(a.partitions))
+	e.cuts = a.memory.cuts[:0]
 	e.int32(0) // Throttle time.
 	if a.version >= fetchSessionsFrom {
 		e.int16(a.errorCode)
@@ -55,8 +61,9 @@ func (a *fetchAnswer) encode() []wire.Chunk {
 		i += n
 	}
 	e.responseTags(a.brokers)
-	a.cuts = e.cuts
-	return e.chunks()
+	chunks := e.chunks(a.memory.chunks[:0])
+	a.memory.buf, a.memory.cuts, a.memory.chunks = e.buf, e.cuts, chunks
+	return chunks
 }
 
 // sameTopic counts the neighbours from i on that belong to one topic.
@@ -226,9 +233,8 @@ func (e *fetchEncoder) responseTags(brokers endpoints) {
 	e.buf = append(e.buf, tag.buf...)
 }
 
-// chunks cuts the bytes at the file ranges.
-func (e *fetchEncoder) chunks() []wire.Chunk {
-	chunks := make([]wire.Chunk, 0, 2*len(e.cuts)+1)
+// chunks cuts the bytes at the file ranges; it appends to chunks.
+func (e *fetchEncoder) chunks(chunks []wire.Chunk) []wire.Chunk {
 	from := 0
 	for _, c := range e.cuts {
 		chunks = append(chunks, wire.Chunk{Bytes: e.buf[from:c.at:c.at]}, wire.Chunk{File: c.file})

@@ -124,7 +124,7 @@ func (l *Log) readSegment(segs []*segment, i int, v *tailView, o ReadOptions) (R
 			return ReadInfo{FirstBatchIncomplete: true}, true, nil
 		}
 	}
-	info := ReadInfo{Records: &Slice{log: &s.log, file: file, position: first.position, n: int(n)}}
+	info := ReadInfo{Records: newSlice(&s.log, file, first.position, int(n))}
 	if o.Aborted {
 		if info.Aborted, err = l.aborted(segs, i, info.Records, o); err != nil {
 			return ReadInfo{}, false, err

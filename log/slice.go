@@ -1,6 +1,8 @@
 package commitlog
 
 import (
+	"sync"
+
 	"github.com/ottla/ottla/internal/vfs"
 	"github.com/ottla/ottla/log/files"
 )
@@ -27,8 +29,23 @@ func (s *Slice) Position() int64 { return s.position }
 // Len is the range's length in bytes.
 func (s *Slice) Len() int { return s.n }
 
-// Release gives the hold up; called exactly once.
+// slicePool has those that were released, for further reads.
+var slicePool = sync.Pool{New: func() any { return &Slice{} }}
+
+// newSlice returns a range of a file that is held.
+func newSlice(log *files.File, file vfs.File, position int64, n int) *Slice {
+	s := slicePool.Get().(*Slice)
+	s.log, s.file, s.position, s.n = log, file, position, n
+	return s
+}
+
+// Release gives the hold up; called exactly once, and s isn't used after it.
 func (s *Slice) Release() {
-	s.file = nil
-	s.log.Release()
+	log := s.log
+	if log == nil {
+		panic("commitlog: a slice was released twice")
+	}
+	*s = Slice{}
+	slicePool.Put(s)
+	log.Release()
 }

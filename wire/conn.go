@@ -18,6 +18,7 @@ type conn struct {
 	charge func(n int64) bool
 
 	frame frameReader
+	slots *slotPool
 	// cost is what is charged for the frame under construction; 0 if it isn't begun.
 	cost int64
 	// swept is how much the frame under construction had when Stalled last looked at it; -1 if it didn't yet.
@@ -45,8 +46,8 @@ type connLimits struct {
 	queued, pending int
 }
 
-func newConn(limits connLimits, pool *buf.Pool, charge func(int64) bool) conn {
-	return conn{limits: limits, charge: charge, frame: frameReader{pool: pool, maxBytes: limits.maxRequestBytes}}
+func newConn(limits connLimits, pool *buf.Pool, slots *slotPool, charge func(int64) bool) conn {
+	return conn{limits: limits, charge: charge, slots: slots, frame: frameReader{pool: pool, maxBytes: limits.maxRequestBytes}}
 }
 
 // Feed takes bytes that were read from the socket (copies) and cuts them into requests received at
@@ -129,7 +130,9 @@ func (c *conn) Space() []byte {
 func (c *conn) Filled(n int, now time.Time) {
 	c.frame.filled(n)
 	if c.frame.full() {
-		c.order.push(&slot{receivedAt: now, cost: c.cost, frame: c.frame.take()})
+		s := c.slots.get()
+		s.receivedAt, s.cost, s.frame = now, c.cost, c.frame.take()
+		c.order.push(s)
 		c.cost = 0
 	}
 }

@@ -48,7 +48,7 @@ func TestConn(t *testing.T) {
 				pool = buf.Pool{}
 				budget = int64(arg("budget", 1<<30))
 				c = newConn(connLimits{maxRequestBytes: arg("max-bytes", 1000), queued: arg("queued", 4), pending: arg("pending", 3)},
-					&pool, func(n int64) bool {
+					&pool, &slotPool{}, func(n int64) bool {
 						if n > budget {
 							return false
 						}

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -42,15 +43,14 @@ func decodeLimit(key int16, size int) int64 {
 	return max(decodeFloor, min(int64(size)*decodeFactor, int64(size)+decodeCeiling))
 }
 
+// errBodyShort is of a body that ends before its fields do, or after; the walk over its shape finds it first.
+var errBodyShort = errors.New("the request's fields don't fill its frame")
+
 // decodeBody decodes a request's body, whose version must be one that can be served. The request's
 // byte slices borrow body. The body's lengths and counts are checked before anything is allocated.
 func decodeBody(key, version int16, body []byte) (kmsg.Request, error) {
-	size, err := decodedSize(key, version, body)
-	if err != nil {
+	if err := checkSize(key, version, body); err != nil {
 		return nil, err
-	}
-	if size > decodeLimit(key, len(body)) {
-		return nil, fmt.Errorf("its %d bytes would take %d bytes of memory", len(body), size)
 	}
 	req := kmsg.RequestForKey(key)
 	if req == nil {
@@ -61,4 +61,16 @@ func decodeBody(key, version int16, body []byte) (kmsg.Request, error) {
 		return nil, err
 	}
 	return req, nil
+}
+
+// checkSize refuses a body whose lengths and counts aren't those of its bytes, or that would take too much memory.
+func checkSize(key, version int16, body []byte) error {
+	size, err := decodedSize(key, version, body)
+	if err != nil {
+		return err
+	}
+	if size > decodeLimit(key, len(body)) {
+		return fmt.Errorf("its %d bytes would take %d bytes of memory", len(body), size)
+	}
+	return nil
 }

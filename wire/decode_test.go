@@ -2,6 +2,7 @@ package wire
 
 import (
 	"bytes"
+	"math"
 	"math/rand/v2"
 	"reflect"
 	"runtime"
@@ -150,6 +151,99 @@ func TestHostileCounts(t *testing.T) {
 		}
 		if n := after.TotalAlloc - before.TotalAlloc; n > 64<<10 {
 			t.Errorf("%s: %d bytes allocated", name, n)
+		}
+	}
+}
+
+// same compares two values, an empty slice being like none.
+func same(a, b reflect.Value) bool {
+	switch a.Kind() {
+	case reflect.Struct:
+		for i := range a.NumField() {
+			if a.Type().Field(i).IsExported() && a.Type().Field(i).Name != "UnknownTags" && !same(a.Field(i), b.Field(i)) {
+				return false
+			}
+		}
+		return true
+	case reflect.Pointer:
+		if a.IsNil() || b.IsNil() {
+			return a.IsNil() == b.IsNil()
+		}
+		return same(a.Elem(), b.Elem())
+	case reflect.Slice:
+		if a.Len() != b.Len() {
+			return false
+		}
+		for i := range a.Len() {
+			if !same(a.Index(i), b.Index(i)) {
+				return false
+			}
+		}
+		return true
+	default:
+		return a.Interface() == b.Interface()
+	}
+}
+
+// checkPooled decodes a Produce or Fetch into the memory of requests before, and by kmsg: both must find the same, or
+// refuse it alike.
+func checkPooled(t *testing.T, b *bodies, key, version int16, body []byte) {
+	t.Helper()
+	want, wantErr := decodeBody(key, version, body)
+	got, err := b.decode(key, version, body)
+	if (err == nil) != (wantErr == nil) {
+		t.Fatalf("%s v%d: %v, by kmsg %v\n%x", APIName(key), version, err, wantErr, body)
+	}
+	if err != nil {
+		return
+	}
+	if !same(reflect.ValueOf(got).Elem(), reflect.ValueOf(want).Elem()) {
+		t.Fatalf("%s v%d: %+v, by kmsg %+v", APIName(key), version, got, want)
+	}
+	b.put(got)
+}
+
+// TestPooledDecoding decodes random Produce and Fetch requests of all versions in turn into the same memory.
+func TestPooledDecoding(t *testing.T) {
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	r := rand.New(rand.NewPCG(seed, 1))
+	var b bodies
+	for range 5000 {
+		row := rowOf([]int16{keyProduce, keyFetch}[r.IntN(2)])
+		version := row.min + int16(r.IntN(int(row.max-row.min)+1))
+		req := kmsg.RequestForKey(row.key)
+		fill(r, reflect.ValueOf(req).Elem(), 0)
+		req.SetVersion(version)
+		checkPooled(t, &b, row.key, version, req.AppendTo(nil))
+	}
+}
+
+// TestPooledDecodingAllocates nothing, once there is memory of requests before.
+func TestPooledDecodingAllocates(t *testing.T) {
+	var b bodies
+	for _, c := range []struct{ key, version int16 }{{keyProduce, 9}, {keyProduce, 13}, {keyFetch, 11}, {keyFetch, 18}} {
+		req := kmsg.RequestForKey(c.key)
+		fill(rand.New(rand.NewPCG(7, 7)), reflect.ValueOf(req).Elem(), 0)
+		if f, ok := req.(*kmsg.FetchRequest); ok {
+			f.ClusterID, f.ReplicaState.ID, f.ReplicaState.Epoch = nil, -1, -1 // As consumers send it.
+			for i := range f.Topics {
+				for j := range f.Topics[i].Partitions {
+					f.Topics[i].Partitions[j].HighWatermark, f.Topics[i].Partitions[j].ReplicaDirectoryID = math.MaxInt64, [16]byte{}
+				}
+			}
+		}
+		req.SetVersion(c.version)
+		body := req.AppendTo(nil)
+		got := testing.AllocsPerRun(100, func() {
+			req, err := b.decode(c.key, c.version, body)
+			if err != nil {
+				t.Fatal(err)
+			}
+			b.put(req)
+		})
+		if got != 0 && !raceEnabled {
+			t.Errorf("%s v%d allocates %.1f times", APIName(c.key), c.version, got)
 		}
 	}
 }

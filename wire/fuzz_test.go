@@ -21,7 +21,7 @@ func FuzzFrames(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte, step uint8) {
 		cut := func(step int) (frames [][]byte, failed bool) {
 			var pool buf.Pool
-			c := newConn(connLimits{maxRequestBytes: 1 << 20, queued: 1 << 30, pending: 1}, &pool, func(int64) bool { return true })
+			c := newConn(connLimits{maxRequestBytes: 1 << 20, queued: 1 << 30, pending: 1}, &pool, &slotPool{}, func(int64) bool { return true })
 			for rest := data; len(rest) > 0; {
 				n := min(step, len(rest))
 				c.Feed(rest[:n], time.Time{})
@@ -88,6 +88,7 @@ func FuzzDecode(f *testing.F) {
 			f.Add(a.Key, v, req.AppendTo(nil))
 		}
 	}
+	var pooled bodies
 	f.Add(int16(3), int16(9), append([]byte{0xff, 0xff, 0xff, 0xff, 0x0f}, make([]byte, 1000)...))
 	f.Fuzz(func(t *testing.T, key, version int16, body []byte) {
 		row := rowOf(key)
@@ -103,6 +104,9 @@ func FuzzDecode(f *testing.F) {
 		}
 		if err == nil && req.GetVersion() != version {
 			t.Fatalf("decoded at version %d", req.GetVersion())
+		}
+		if key == keyProduce || key == keyFetch {
+			checkPooled(t, &pooled, key, version, body)
 		}
 	})
 }

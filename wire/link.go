@@ -67,7 +67,7 @@ func newLink(s *Server, session *Session, protected bool) *link {
 		maxRequestBytes: s.cfg.Limits.MaxRequestBytes,
 		queued:          s.cfg.Limits.QueuedRequests,
 		pending:         s.cfg.Limits.PendingRequests,
-	}, &s.pool, l.charge)
+	}, &s.pool, &s.slots, l.charge)
 	l.touch(s.cfg.Clock.Now())
 	return l
 }
@@ -268,6 +268,7 @@ func (l *link) run() {
 		frame, clientID := s.frame, l.clientID
 		l.settle() // Room in the queue may let the transport read on.
 		l.serve(s, frame, clientID)
+		l.reuse(s)
 	}
 }
 
@@ -298,7 +299,7 @@ func (l *link) serve(s *slot, frame *buf.Buf, lastID *string) {
 		s.Complete(Reply{CloseReason: closeBecause(closeUnsupported, "version %d of %s isn't served on this listener", h.Version, row.name)})
 		return
 	}
-	req, err := decodeBody(h.Key, h.Version, body)
+	req, err := l.server.bodies.decode(h.Key, h.Version, body)
 	if err != nil {
 		s.Complete(Reply{CloseReason: closeBecause(closeDecode, "the %s request can't be decoded: %s", row.name, err)})
 		return
@@ -306,6 +307,17 @@ func (l *link) serve(s *slot, frame *buf.Buf, lastID *string) {
 	l.server.metrics.requests[h.Key].Add(1)
 	s.request = *NewRequest(h, req, l.session, s, s.receivedAt)
 	l.server.cfg.Handler.ServeRequest(&s.request)
+	l.server.bodies.put(req)
+}
+
+// reuse takes back the slot of a Produce or Fetch that was answered at once, which nobody knows of then.
+func (l *link) reuse(s *slot) {
+	l.mu.Lock()
+	free := s.emitted && !s.shared && (s.request.Key == keyProduce || s.request.Key == keyFetch)
+	l.mu.Unlock()
+	if free {
+		l.server.slots.put(s)
+	}
 }
 
 // die runs once the transport has closed: requests that run are told, the rest is dropped.
@@ -362,6 +374,7 @@ func (l *link) emit() (fns []func(), freed charged) {
 		if done == nil {
 			return fns, freed
 		}
+		done.emitted = true
 		l.sock.push(&done.reply)
 		if dropped != nil {
 			f, n := l.drop(dropped)

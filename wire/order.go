@@ -14,8 +14,11 @@ const orderRoom = 5
 
 // push adds a request that was read.
 func (o *order) push(s *slot) {
-	if len(o.slots) == 0 {
-		o.slots = o.room[:0]
+	if n := len(o.slots); n == cap(o.slots) && n < orderRoom {
+		// Also where some were answered and those behind them reach the room's end.
+		copy(o.room[:], o.slots)
+		clear(o.room[n:])
+		o.slots = o.room[:n]
 	}
 	o.slots = append(o.slots, s)
 }

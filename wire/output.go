@@ -54,16 +54,38 @@ func (q *outQueue) empty() bool { return len(q.items) == 0 }
 // push takes a reply.
 func (q *outQueue) push(r *reply) {
 	if r.head != nil {
-		q.add(outItem{bytes: r.head.Bytes(), owner: r.head})
-	}
-	for _, c := range r.chunks {
-		if c.File != nil {
-			q.add(outItem{file: c.File, position: c.File.Position(), left: c.File.Len()})
-		} else {
-			q.add(outItem{bytes: c.Bytes})
+		bytes := r.head.Bytes()
+		from := 0
+		if r.cut.file != nil {
+			q.add(outItem{bytes: bytes[:r.cut.at]})
+			q.addFile(r.cut.file)
+			from = r.cut.at
 		}
+		for _, c := range r.cuts {
+			q.add(outItem{bytes: bytes[from:c.at]})
+			q.addFile(c.file)
+			from = c.at
+		}
+		q.add(outItem{bytes: bytes[from:]})
+		q.own(r.head)
 	}
 	*r = reply{closeReason: r.closeReason}
+}
+
+func (q *outQueue) addFile(f FileRange) {
+	q.add(outItem{file: f, position: f.Position(), left: f.Len()})
+}
+
+// own has the last piece of bytes release the memory that they and those before it are in. There is one: a
+// reply begins with its size.
+func (q *outQueue) own(b *buf.Buf) {
+	for i := len(q.items) - 1; i >= 0; i-- {
+		if q.items[i].file == nil {
+			q.items[i].owner = b
+			return
+		}
+	}
+	panic("wire: a reply without bytes")
 }
 
 func (q *outQueue) add(i outItem) {
@@ -71,8 +93,11 @@ func (q *outQueue) add(i outItem) {
 		i.release()
 		return
 	}
-	if len(q.items) == 0 {
-		q.items = q.room[:0]
+	if n := len(q.items); n == cap(q.items) && n < outRoom {
+		// Also where pieces were sent and those behind them reach the room's end.
+		copy(q.room[:], q.items)
+		clear(q.room[n:])
+		q.items = q.room[:n]
 	}
 	q.items = append(q.items, i)
 	q.unsent += i.size()

@@ -25,7 +25,8 @@ type Header struct {
 type Request struct {
 	Header
 	// Body is the typed request, already at Header.Version. Its byte slices borrow the frame:
-	// they are valid until the request is completed or ReleaseFrame is called.
+	// they are valid until the request is completed or ReleaseFrame is called. A Produce or Fetch is used again for another
+	// request after ServeRequest: of these the handler may keep strings beyond it, and nothing else.
 	Body kmsg.Request
 	// Session is the state of the connection.
 	Session *Session
@@ -52,7 +53,8 @@ type Slot interface {
 type Reply struct {
 	// Body is encoded with the response header by the connection; nil where Chunks or None is used.
 	Body kmsg.Response
-	// Chunks is an already encoded response body, without size and response header.
+	// Chunks is an already encoded response body, without size and response header. Its bytes are copied; its files
+	// are taken, and released once they are sent or the connection dies.
 	Chunks []Chunk
 	// None sends nothing (Produce with acks=0).
 	None bool
@@ -71,8 +73,8 @@ func (r *Request) Reply(resp kmsg.Response) {
 	r.slot.Complete(Reply{Body: resp})
 }
 
-// ReplyChunks completes the request with an encoded response body; the connection takes the
-// chunks and releases their file ranges after the write or when it dies.
+// ReplyChunks completes the request with an encoded response body; the connection copies the bytes, takes the file
+// ranges and releases them after the write or when it dies.
 func (r *Request) ReplyChunks(chunks []Chunk) { r.slot.Complete(Reply{Chunks: chunks}) }
 
 // NoReply completes the request without sending anything.
@@ -94,7 +96,8 @@ func (r *Request) ReleaseFrame() { r.slot.ReleaseFrame() }
 func (r *Request) OnClose(f func()) { r.slot.OnClose(f) }
 
 // Handler answers requests. ServeRequest is called in request order, never twice at once for one
-// connection, on a goroutine that may block.
+// connection, on a goroutine that may block. A Produce or Fetch that it hasn't completed when it returns, it has called
+// Proceed, ReleaseFrame or OnClose of; of one that it has completed it keeps no pointer.
 type Handler interface {
 	ServeRequest(*Request)
 }

@@ -26,6 +26,8 @@ type Bound struct {
 type Server struct {
 	cfg     Config
 	pool    buf.Pool
+	slots   slotPool
+	bodies  bodies
 	budget  *Budget
 	metrics Metrics
 	workers workers

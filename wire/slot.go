@@ -33,6 +33,8 @@ type slot struct {
 	request Request
 
 	state slotState
+	// emitted: its reply was handed to the transport. shared: others than the handler's goroutine may know of it.
+	emitted, shared bool
 	// frame is the request's bytes; nil once they are given back.
 	frame *buf.Buf
 	// cost is what the frame takes of the memory budget.
@@ -45,12 +47,19 @@ type slot struct {
 
 // reply is an encoded answer.
 type reply struct {
-	// chunks are sent in order, head first; both are empty where nothing is sent.
-	chunks []Chunk
-	// head is the frame's start in pooled memory; nil if there is none.
+	// head is its bytes, from the frame's size on; nil if nothing is sent.
 	head *buf.Buf
+	// cut is where a file's range goes in between, and cuts are further ones.
+	cut  cut
+	cuts []cut
 	// closeReason closes the connection once everything before it is sent.
 	closeReason error
+}
+
+// cut is a place in a reply's bytes where a file's range goes; file is nil if there is none.
+type cut struct {
+	at   int
+	file FileRange
 }
 
 // release gives up what a reply holds, if it isn't sent.
@@ -58,10 +67,11 @@ func (r *reply) release() {
 	if r.head != nil {
 		r.head.Release()
 	}
-	for i := range r.chunks {
-		if f := r.chunks[i].File; f != nil {
-			f.Release()
-		}
+	if r.cut.file != nil {
+		r.cut.file.Release()
+	}
+	for _, c := range r.cuts {
+		c.file.Release()
 	}
 	*r = reply{}
 }
@@ -91,32 +101,47 @@ func (s *slot) Complete(r Reply) {
 
 // encode makes a frame of a response.
 func (s *slot) encode(body kmsg.Response) reply {
-	b := s.link.server.pool.Get(0)
+	pool := &s.link.server.pool
+	b := pool.Get(0)
 	frame := appendReply(b.Full()[:0], s.request.Header, body)
-	if len(frame) <= len(b.Full()) {
-		b.SetLen(len(frame))
-		return reply{head: b}
+	if len(frame) > len(b.Full()) {
+		b.Release()
+		b = pool.Get(len(frame))
+		copy(b.Full(), frame)
 	}
-	b.Release()
-	return reply{chunks: []Chunk{{Bytes: frame}}}
+	b.SetLen(len(frame))
+	return reply{head: b}
 }
 
-// frameChunks puts size and response header before an encoded body.
+// maxResponseHead is the most that frame size and response header take, in bytes.
+const maxResponseHead = 4 + 4 + 1
+
+// frameChunks puts size and response header before an encoded body, whose bytes it copies: but for its files it is
+// small.
 func (s *slot) frameChunks(chunks []Chunk) reply {
-	size := 0
+	bytes, size := 0, 0
 	for _, c := range chunks {
+		bytes += len(c.Bytes)
 		if c.File != nil {
 			size += c.File.Len()
-		} else {
-			size += len(c.Bytes)
 		}
 	}
-	b := s.link.server.pool.Get(0)
+	r := reply{head: s.link.server.pool.Get(maxResponseHead + bytes)}
 	h := &s.request.Header
-	head := appendResponseHeader(append(b.Full()[:0], 0, 0, 0, 0), h.Key, h.Version, h.CorrelationID)
-	binary.BigEndian.PutUint32(head, uint32(len(head)-4+size))
-	b.SetLen(len(head))
-	return reply{head: b, chunks: chunks}
+	out := appendResponseHeader(append(r.head.Full()[:0], 0, 0, 0, 0), h.Key, h.Version, h.CorrelationID)
+	for _, c := range chunks {
+		switch {
+		case c.File == nil:
+			out = append(out, c.Bytes...)
+		case r.cut.file == nil:
+			r.cut = cut{len(out), c.File}
+		default:
+			r.cuts = append(r.cuts, cut{len(out), c.File})
+		}
+	}
+	binary.BigEndian.PutUint32(out, uint32(len(out)-4+size))
+	r.head.SetLen(len(out))
+	return r
 }
 
 // complete hands a request's reply over and sends what has become first in order.
@@ -170,6 +195,7 @@ func (s *slot) takeFrame() (frame *buf.Buf, freed charged) {
 func (s *slot) Proceed() {
 	l := s.link
 	l.mu.Lock()
+	s.shared = true
 	if s.state == slotStarted {
 		s.state = slotProceeded
 	}
@@ -180,6 +206,7 @@ func (s *slot) Proceed() {
 func (s *slot) ReleaseFrame() {
 	l := s.link
 	l.mu.Lock()
+	s.shared = true
 	frame, freed := s.takeFrame()
 	l.mu.Unlock()
 	if frame != nil {
@@ -192,6 +219,7 @@ func (s *slot) ReleaseFrame() {
 func (s *slot) OnClose(f func()) {
 	l := s.link
 	l.mu.Lock()
+	s.shared = true
 	if s.state == slotDropped {
 		l.mu.Unlock()
 		f()

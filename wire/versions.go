@@ -141,6 +141,7 @@ const maxAPIKey = 94
 
 const (
 	keyProduce     = 0
+	keyFetch       = 1
 	keyApiVersions = 18
 )
 
