@@ -1,0 +1,5 @@
+//go:build !race
+
+package ottla_test
+
+const raceEnabled = false

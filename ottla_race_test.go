@@ -1,0 +1,6 @@
+//go:build race
+
+package ottla_test
+
+// raceEnabled: pools lose some of what they have.
+const raceEnabled = true
