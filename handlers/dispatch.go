@@ -6,6 +6,8 @@ import (
 	"runtime/debug"
 	"sync/atomic"
 
+	"github.com/twmb/franz-go/pkg/kmsg"
+
 	"github.com/ottla/ottla/wire"
 )
 
@@ -61,6 +63,12 @@ func newDispatcher(d *Deps, table []api) *Dispatcher {
 func (h *Dispatcher) Supports(_ string, key, version int16) bool {
 	row := h.row(key)
 	return row != nil && version >= row.min && version <= row.max
+}
+
+// Inline says whether requests of an API may be served on an event loop; it is for wire.Config. It is Fetch alone, most of
+// which find what they want in memory, or nothing.
+func (h *Dispatcher) Inline(key, version int16) bool {
+	return key == kmsg.Fetch.Int16() && version >= fetchZstd
 }
 
 func (h *Dispatcher) row(key int16) *dispatchRow {

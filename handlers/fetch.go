@@ -74,7 +74,32 @@ func handleFetch(d *Deps, r *wire.Request) {
 		d.fetches.put(f)
 		return
 	}
+	if r.Inline() {
+		if !f.mayInline() {
+			r.Offload(f.goOn)
+			return
+		}
+		f.plan.Cached = true
+	}
+	f.run()
+}
+
+// goOn is run on a goroutine of its own, after an event loop has begun the request.
+func (f *fetch) goOn() {
+	defer f.d.guard(f.r)
+	f.run()
+}
+
+// run runs the plan and answers, or waits.
+func (f *fetch) run() {
+	d, r, session := f.d, f.r, f.session
 	ready := d.Replicas.Fetch(&f.plan)
+	if f.plan.Blocked {
+		f.plan.Cached = false
+		r.Offload(f.goOn)
+		return
+	}
+	f.plan.Cached = false // What comes later runs on a goroutine of its own.
 	if session != nil {
 		session.rest.Used(d.Clock.Now())
 	}
@@ -92,6 +117,15 @@ func handleFetch(d *Deps, r *wire.Request) {
 			r.NoReply()
 		}
 	})
+}
+
+// maxInlinePartitions is how many partitions an event loop reads for one fetch.
+const maxInlinePartitions = 16
+
+// mayInline says whether the plan may run on an event loop: not those of followers, which move high watermarks and
+// change the ISR.
+func (f *fetch) mayInline() bool {
+	return f.plan.ReplicaID < 0 && len(f.plan.Partitions) <= maxInlinePartitions
 }
 
 // prepare makes the plan out of the request, or out of its session.

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"slices"
 
+	"github.com/ottla/ottla/internal/vfs"
 	"github.com/ottla/ottla/log/index"
 )
 
@@ -16,7 +17,11 @@ func (l *Log) Read(o ReadOptions) (ReadInfo, error) {
 	if err := l.usable(); err != nil {
 		return ReadInfo{}, err
 	}
-	l.reading.RLock()
+	if !o.Cached {
+		l.reading.RLock()
+	} else if !l.reading.TryRLock() {
+		return ReadInfo{}, vfs.ErrNotCached
+	}
 	defer l.reading.RUnlock()
 	for {
 		info, gone, err := l.readOnce(o)
@@ -51,6 +56,8 @@ func (l *Log) readOnce(o ReadOptions) (info ReadInfo, gone bool, err error) {
 			continue // A gap at the end of the segment.
 		case o.Offset < l.logStartOffset.Load() && errors.Is(err, fs.ErrNotExist):
 			return ReadInfo{}, false, outOfRange(o.Offset, l.logStartOffset.Load(), v.end)
+		case errors.Is(err, vfs.ErrNotCached):
+			return ReadInfo{}, false, vfs.ErrNotCached
 		case l.stale(list, err):
 			return ReadInfo{}, true, nil
 		default:
@@ -70,7 +77,8 @@ func (l *Log) stale(list *[]*segment, err error) bool {
 // Requires: l.reading held.
 func (l *Log) readSegment(segs []*segment, i int, v *tailView, o ReadOptions) (ReadInfo, bool, error) {
 	s := segs[i]
-	file, err := s.log.Hold()
+	look := lookup{s, o.Cached}
+	file, err := look.hold()
 	if err != nil {
 		return ReadInfo{}, false, err
 	}
@@ -91,12 +99,12 @@ func (l *Log) readSegment(segs []*segment, i int, v *tailView, o ReadOptions) (R
 	}
 	first, known := batchAt{position: position}, false
 	if position == unknown {
-		if first, known, err = s.locate(file, o.Offset, end); err != nil || !known {
+		if first, known, err = look.locate(file, o.Offset, end); err != nil || !known {
 			return ReadInfo{}, false, err
 		}
 	}
 	if bounded {
-		upper, found, err := s.locate(file, o.UpperBound, end)
+		upper, found, err := look.locate(file, o.UpperBound, end)
 		if err != nil {
 			return ReadInfo{}, false, err
 		}
@@ -110,7 +118,7 @@ func (l *Log) readSegment(segs []*segment, i int, v *tailView, o ReadOptions) (R
 	n := end - first.position
 	if limit := int64(max(o.MaxBytes, 0)); n > limit {
 		if !known {
-			if first, known, err = s.find(file, o.Offset, first.position, end); err != nil || !known {
+			if first, known, err = look.find(file, o.Offset, first.position, end); err != nil || !known {
 				return ReadInfo{}, false, err
 			}
 		}
@@ -124,6 +132,9 @@ func (l *Log) readSegment(segs []*segment, i int, v *tailView, o ReadOptions) (R
 			return ReadInfo{FirstBatchIncomplete: true}, true, nil
 		}
 	}
+	if o.Aborted && o.Cached {
+		return ReadInfo{}, false, vfs.ErrNotCached // The indexes of transactions are files.
+	}
 	info := ReadInfo{Records: newSlice(&s.log, file, first.position, int(n))}
 	if o.Aborted {
 		if info.Aborted, err = l.aborted(segs, i, info.Records, o); err != nil {
@@ -132,6 +143,36 @@ func (l *Log) readSegment(segs []*segment, i int, v *tailView, o ReadOptions) (R
 	}
 	keep = true
 	return info, true, nil
+}
+
+// lookup finds batches of a segment: in its files, or only as far as they are in memory.
+type lookup struct {
+	s      *segment
+	cached bool
+}
+
+func (l lookup) hold() (vfs.File, error) {
+	if !l.cached {
+		return l.s.log.Hold()
+	}
+	if f, ok := l.s.log.TryHold(); ok {
+		return f, nil
+	}
+	return nil, vfs.ErrNotCached
+}
+
+func (l lookup) locate(file vfs.File, offset, end int64) (batchAt, bool, error) {
+	if l.cached {
+		return l.s.locateCached(file, offset, end)
+	}
+	return l.s.locate(file, offset, end)
+}
+
+func (l lookup) find(file vfs.File, offset, from, end int64) (batchAt, bool, error) {
+	if l.cached {
+		return l.s.findCached(file, offset, from, end)
+	}
+	return l.s.find(file, offset, from, end)
 }
 
 // aborted collects the aborted transactions that overlap the range of a read in segment i.

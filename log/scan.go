@@ -27,6 +27,8 @@ var errTornBatch = errors.New("no whole batch")
 // scanner walks the batches of a segment file by their heads. It borrows the file.
 type scanner struct {
 	file vfs.File
+	// cached reads what is in memory only.
+	cached bool
 	// pos is where the next batch starts and end where the file is taken to end.
 	pos, end int64
 	// buf has the file's bytes from bufPos on.
@@ -40,7 +42,7 @@ var scanners = sync.Pool{New: func() any { return &scanner{window: make([]byte, 
 // newScanner returns a pooled scanner over [pos, end); give it back with close.
 func newScanner(file vfs.File, pos, end int64) *scanner {
 	s := scanners.Get().(*scanner)
-	s.file, s.pos, s.end, s.buf = file, pos, end, nil
+	s.file, s.cached, s.pos, s.end, s.buf = file, false, pos, end, nil
 	return s
 }
 
@@ -57,7 +59,7 @@ func (s *scanner) peek(pos int64, n int) ([]byte, error) {
 	}
 	if at := pos - s.bufPos; s.buf == nil || at < 0 || at+int64(n) > int64(len(s.buf)) {
 		want := min(int64(len(s.window)), s.end-pos)
-		got, err := s.file.ReadAt(s.window[:want], pos)
+		got, err := s.read(s.window[:want], pos)
 		if err != nil && !errors.Is(err, io.EOF) {
 			return nil, fmt.Errorf("%w: %w", errRead, err)
 		}
@@ -66,6 +68,13 @@ func (s *scanner) peek(pos int64, n int) ([]byte, error) {
 	}
 	at := pos - s.bufPos
 	return s.buf[at : at+int64(n)], nil
+}
+
+func (s *scanner) read(p []byte, pos int64) (int, error) {
+	if s.cached {
+		return len(p), s.file.ReadCached(p, pos)
+	}
+	return s.file.ReadAt(p, pos)
 }
 
 // next returns the head of the next batch and its position. io.EOF is the end, errTornBatch bytes

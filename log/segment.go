@@ -280,7 +280,18 @@ type batchAt struct {
 // find returns the first batch from the position from on whose last offset is offset or larger;
 // false if there is none before end. file is the segment's.
 func (s *segment) find(file vfs.File, offset, from, end int64) (batchAt, bool, error) {
+	return s.findIn(newScanner(file, from, end), offset)
+}
+
+// findCached is find in what is in memory, else vfs.ErrNotCached.
+func (s *segment) findCached(file vfs.File, offset, from, end int64) (batchAt, bool, error) {
 	sc := newScanner(file, from, end)
+	sc.cached = true
+	return s.findIn(sc, offset)
+}
+
+// findIn takes the scanner.
+func (s *segment) findIn(sc *scanner, offset int64) (batchAt, bool, error) {
 	defer sc.close()
 	for {
 		h, pos, err := sc.next()
@@ -308,6 +319,19 @@ func (s *segment) locate(file vfs.File, offset, end int64) (batchAt, bool, error
 		return s.find(file, offset, 0, end)
 	}
 	return at, found, err
+}
+
+// locateCached is locate in what is in memory, else vfs.ErrNotCached. It leaves it to locate to doubt the index.
+func (s *segment) locateCached(file vfs.File, offset, end int64) (batchAt, bool, error) {
+	p, ok := s.offsets.TryLookup(offset)
+	if !ok {
+		return batchAt{}, false, vfs.ErrNotCached
+	}
+	at, found, err := s.findCached(file, offset, p.FilePosition, end)
+	if err != nil || p.FilePosition > end || found && at.position == p.FilePosition && at.BaseOffset > p.Offset {
+		return batchAt{}, false, vfs.ErrNotCached
+	}
+	return at, found, nil
 }
 
 // corrupt says that the segment has something else than a batch at position.

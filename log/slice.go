@@ -23,6 +23,9 @@ func (s *Slice) Fd() (fd uintptr, ok bool) { return s.file.Fd() }
 // ReadAt reads at a position of the file (not of the range), as io.ReaderAt.
 func (s *Slice) ReadAt(p []byte, position int64) (int, error) { return s.file.ReadAt(p, position) }
 
+// ReadCached is ReadAt in what is in memory, all of p, else vfs.ErrNotCached.
+func (s *Slice) ReadCached(p []byte, position int64) error { return s.file.ReadCached(p, position) }
+
 // Position is where the range starts in the file, in bytes.
 func (s *Slice) Position() int64 { return s.position }
 

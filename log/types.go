@@ -62,6 +62,9 @@ type ReadOptions struct {
 	UpperBound int64
 	// Aborted asks for the aborted transactions in the range (read_committed).
 	Aborted bool
+	// Cached reads only what is in memory, and waits for no lock that is held over I/O: vfs.ErrNotCached where that
+	// isn't enough.
+	Cached bool
 }
 
 // ReadInfo is what a read found.

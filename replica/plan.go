@@ -62,6 +62,10 @@ type FetchPlan struct {
 	// wakes the plan, which is to be made anew then.
 	Rest *Rest
 
+	// Cached runs the plan without waiting: for the device, or for a lock that others may hold while they do. Blocked
+	// says that a run came to something that isn't to be had so; the plan is to be run again without Cached then.
+	Cached, Blocked bool
+
 	// readBytes is what the last run found; what lacks to MinBytes is waited for.
 	readBytes int
 	// waited says that the plan ran already: a follower has told its progress.

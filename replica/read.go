@@ -8,6 +8,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kerr"
 
+	"github.com/ottla/ottla/internal/vfs"
 	commitlog "github.com/ottla/ottla/log"
 	"github.com/ottla/ottla/log/batch"
 	"github.com/ottla/ottla/replica/isr"
@@ -22,7 +23,7 @@ const noDeadline = time.Duration(-1)
 // would turn in circles. A follower is told of them at once: it asks again after a pause of its own, so that
 // a topic of which it has heard first isn't held up by a fetch that waits for others.
 func (m *Manager) Fetch(plan *FetchPlan) (ready bool) {
-	plan.readBytes = 0
+	plan.readBytes, plan.Blocked = 0, false
 	left := plan.MaxBytes
 	minOneBatch := true
 	readable := 0
@@ -40,6 +41,11 @@ func (m *Manager) Fetch(plan *FetchPlan) (ready bool) {
 		p, err := m.partition(fp.Topic, fp.Partition)
 		if err == nil {
 			err = p.read(plan, fp, min(int(fp.MaxBytes), left), minOneBatch)
+		}
+		if plan.Cached && errors.Is(err, vfs.ErrNotCached) {
+			plan.Release()
+			plan.Blocked = true
+			return false
 		}
 		if err != nil {
 			fp.clear()
@@ -94,7 +100,11 @@ func (p *Partition) read(plan *FetchPlan, fp *FetchPartition, maxBytes int, minO
 	if fp.TopicID != [16]byte{} && fp.TopicID != p.topicID {
 		return kerr.InconsistentTopicID
 	}
-	p.mu.RLock()
+	if !plan.Cached {
+		p.mu.RLock()
+	} else if !p.mu.TryRLock() { // An append, for one, holds it.
+		return vfs.ErrNotCached
+	}
 	defer p.mu.RUnlock()
 	if err := p.checkReader(plan, fp.CurrentLeaderEpoch); err != nil {
 		return err
@@ -127,7 +137,7 @@ func (p *Partition) read(plan *FetchPlan, fp *FetchPartition, maxBytes int, minO
 	}
 	info, err := p.log().Read(commitlog.ReadOptions{
 		Offset: fp.FetchOffset, MaxBytes: maxBytes, MinOneBatch: minOneBatch,
-		UpperBound: upper, Aborted: bound == boundLastStableOffset,
+		UpperBound: upper, Aborted: bound == boundLastStableOffset, Cached: plan.Cached,
 	})
 	if err != nil {
 		return err

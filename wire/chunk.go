@@ -2,10 +2,17 @@ package wire
 
 // Chunk is a piece of a reply: bytes, or a range of a file. Exactly one of the two is set.
 type Chunk struct {
-	// Bytes is taken by the connection.
+	// Bytes is copied by the connection.
 	Bytes []byte
 	// File is sent from the page cache where the transport can, and copied where it can't.
 	File FileRange
+}
+
+// CachedRange is a FileRange that can be read without waiting for the device.
+type CachedRange interface {
+	FileRange
+	// ReadCached is ReadAt in what is in memory, all of p; an error says that it can't be had so.
+	ReadCached(p []byte, position int64) error
 }
 
 // FileRange is a held piece of a file. The file stays open and the bytes stay in place until Release.

@@ -87,7 +87,7 @@ func TestClientTimeout(t *testing.T) {
 	held := make(chan *Request, 1)
 	s := serve(t, TransportAuto, func(r *Request) {
 		if r.CorrelationID == 1 {
-			held <- r
+			keep(r, held)
 			return
 		}
 		answerMetadata(r)

@@ -96,8 +96,11 @@ type Config struct {
 	// Supports says whether a listener serves an API in a version. ApiVersions is always served.
 	// A request that isn't supported closes its connection, as Kafka does.
 	Supports func(listener string, key, version int16) bool
-	Logger   *slog.Logger
-	Clock    clock.Clock
+	// Inline says whether the handler may be given an API's requests on an event loop, where it must not block; see
+	// Request.Inline. Nil means none.
+	Inline func(listener string, key, version int16) bool
+	Logger *slog.Logger
+	Clock  clock.Clock
 	// Loops is the number of event loops (num.network.threads); 0 means one a processor.
 	Loops int
 	// Listen opens the socket of a listener; nil means TCP. What isn't TCP is served without event loops.

@@ -258,3 +258,9 @@ func runChild(mode string) int {
 	fmt.Fprintln(os.Stderr, "unknown mode", mode)
 	return 2
 }
+
+// keep hands a request out of its handler, to be completed elsewhere; as a handler must it says so first.
+func keep(r *Request, to chan<- *Request) {
+	r.OnClose(func() {})
+	to <- r
+}

@@ -113,7 +113,7 @@ func TestIdle(t *testing.T) {
 		parked := make(chan *Request, 1)
 		s := serve(t, transport, func(r *Request) {
 			if r.CorrelationID == 99 {
-				parked <- r
+				keep(r, parked)
 				return
 			}
 			answerMetadata(r)

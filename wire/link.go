@@ -16,6 +16,8 @@ type socket interface {
 	// flush sends what it can of the queue and arranges for the rest. It calls link.flushed after
 	// it sent something and link.mu must not be held.
 	flush()
+	// flushCached is flush for a loop: what must be read from a device first it leaves to someone else.
+	flushCached()
 	// flushSoon has flush called by someone else, at once or after the replies that this goroutine is
 	// about to push.
 	flushSoon()
@@ -41,6 +43,8 @@ type link struct {
 	lastActive atomic.Int64
 	// protected connections aren't closed to make room for others.
 	protected bool
+	// looped: an event loop reads the connection.
+	looped bool
 	// listener is the index of the listener; set by connTable.add.
 	listener int
 
@@ -103,7 +107,7 @@ func (l *link) received(p []byte) {
 	l.server.metrics.BytesIn.Add(int64(len(p)))
 	l.mu.Lock()
 	l.conn.Feed(p, now)
-	l.settle()
+	l.settleReading()
 }
 
 // space is where the bytes of a frame under construction may be read to, until filled is called or
@@ -121,7 +125,7 @@ func (l *link) filled(n int) {
 	l.server.metrics.BytesIn.Add(int64(n))
 	l.mu.Lock()
 	l.conn.Filled(n, now)
-	l.settle()
+	l.settleReading()
 }
 
 // reading says whether the transport should read on; if not it is resumed later.
@@ -143,7 +147,7 @@ func (l *link) resume() {
 		l.conn.Feed(nil, l.server.cfg.Clock.Now())
 	}
 	l.paused = false
-	l.settle()
+	l.settleReading()
 }
 
 // end says that the client closed its side, or that the server stops: what was read is
@@ -209,7 +213,13 @@ func (l *link) flushed() {
 }
 
 // settle does what has become due after a change, and unlocks. Requires: l.mu held.
-func (l *link) settle() {
+func (l *link) settle() { l.settleOn(false) }
+
+// settleReading is settle for the goroutine that reads: an event loop runs the requests that it may run itself,
+// which saves the waking of another thread.
+func (l *link) settleReading() { l.settleOn(l.looped) }
+
+func (l *link) settleOn(loop bool) {
 	if l.dead {
 		l.mu.Unlock()
 		return
@@ -220,6 +230,7 @@ func (l *link) settle() {
 	if start {
 		l.running = true
 	}
+	inline := start && loop && l.mayInline()
 	resume := false
 	switch reading := l.conn.Reading(); {
 	case !reading && !l.conn.CanFeed():
@@ -234,10 +245,11 @@ func (l *link) settle() {
 	reason := l.conn.failure
 	l.mu.Unlock()
 
-	if start && !l.server.workers.start(l) {
-		l.mu.Lock()
-		l.running = false
-		l.mu.Unlock()
+	switch {
+	case inline:
+		l.runInline()
+	case start:
+		l.startWorker(l)
 	}
 	if resume {
 		l.sock.resume()
@@ -248,6 +260,15 @@ func (l *link) settle() {
 			l.server.reasons.log(l, reason)
 		}
 		l.sock.close()
+	}
+}
+
+// startWorker has a worker run t, which runs the connection's requests. Requires: l.running was set by the caller.
+func (l *link) startWorker(t task) {
+	if !l.server.workers.start(t) {
+		l.mu.Lock()
+		l.running = false
+		l.mu.Unlock()
 	}
 }
 
@@ -306,8 +327,11 @@ func (l *link) serve(s *slot, frame *buf.Buf, lastID *string) {
 	}
 	l.server.metrics.requests[h.Key].Add(1)
 	s.request = *NewRequest(h, req, l.session, s, s.receivedAt)
+	s.request.inline = s.inline
 	l.server.cfg.Handler.ServeRequest(&s.request)
-	l.server.bodies.put(req)
+	if s.request.rest == nil {
+		l.server.bodies.put(req)
+	}
 }
 
 // reuse takes back the slot of a Produce or Fetch that was answered at once, which nobody knows of then.

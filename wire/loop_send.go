@@ -36,23 +36,31 @@ func (s *loopSocket) unsent() int {
 }
 
 // flush sends what the socket takes. It never waits for the client; it may wait for the disk.
-func (s *loopSocket) flush() {
+func (s *loopSocket) flush() { s.send(false) }
+
+// flushCached is flush without waiting for the disk: a worker does what would need that.
+func (s *loopSocket) flushCached() { s.send(true) }
+
+func (s *loopSocket) send(cached bool) {
 	s.mu.Lock()
 	if s.sending || s.armed || s.closed || s.queue.empty() {
 		s.mu.Unlock()
 		return
 	}
 	s.sending = true
-	before := s.queue.unsent
+	s.link.touch(s.transport.server.cfg.Clock.Now()) // Before the client can have the reply and send more elsewhere.
 	var err error
 	for err == nil && !s.closed && !s.queue.empty() {
-		err = s.step()
+		err = s.step(cached)
 	}
 	s.sending = false
+	later := errors.Is(err, errNotCached)
+	if later {
+		err = nil
+	}
 	if errors.Is(err, unix.EAGAIN) && !s.closed {
 		err = s.transport.writes.arm(s)
 	}
-	moved := s.queue.unsent != before
 	if s.closed {
 		s.queue.clear()
 	}
@@ -68,10 +76,10 @@ func (s *loopSocket) flush() {
 		s.close()
 		return
 	}
-	if moved {
-		s.link.touch(s.transport.server.cfg.Clock.Now())
-	}
 	s.link.flushed()
+	if later {
+		s.flushSoon()
+	}
 }
 
 // flushSoon calls flush on a worker. Replies that are pushed until it gets to run leave with one system
@@ -84,12 +92,16 @@ func (s *loopSocket) flushSoon() {
 	}
 	s.soon = true
 	s.mu.Unlock()
-	if !s.transport.server.workers.start(taskFunc(s.flushNow)) {
-		s.flushNow()
+	if t := (*sendTask)(s); !s.transport.server.workers.start(t) {
+		t.run()
 	}
 }
 
-func (s *loopSocket) flushNow() {
+// sendTask is the sending of what a socket has, for a worker.
+type sendTask loopSocket
+
+func (t *sendTask) run() {
+	s := (*loopSocket)(t)
 	s.mu.Lock()
 	s.soon = false
 	s.mu.Unlock()
@@ -131,11 +143,14 @@ func (s *loopSocket) watch() {
 
 // step makes one system call that sends, after reading small files that come first. Requires: s.mu
 // held, which it gives up while it works with a file; s.sending.
-func (s *loopSocket) step() error {
+func (s *loopSocket) step(cached bool) error {
 	if i := s.fileToRead(); i >= 0 {
-		return s.readFile(i)
+		return s.readFile(i, cached)
 	}
 	if s.queue.items[0].file != nil {
+		if cached {
+			return errNotCached // sendfile doesn't tell.
+		}
 		return s.sendFile()
 	}
 	var pieces [sendPieces][]byte
@@ -177,10 +192,16 @@ func (s *loopSocket) fileToRead() int {
 }
 
 // readFile puts bytes in the place of a piece of a file. Requires: as step.
-func (s *loopSocket) readFile(i int) error {
+func (s *loopSocket) readFile(i int, cached bool) error {
 	item := s.queue.items[i]
 	s.mu.Unlock()
-	b, err := readPiece(&s.transport.server.pool, &item, filePieceBytes)
+	var b *buf.Buf
+	var err error
+	if cached {
+		b, err = readCachedPiece(&s.transport.server.pool, &item, filePieceBytes)
+	} else {
+		b, err = readPiece(&s.transport.server.pool, &item, filePieceBytes)
+	}
 	s.mu.Lock()
 	if err != nil {
 		return err

@@ -26,6 +26,14 @@ func (o *order) push(s *slot) {
 // queued is the number of requests not started.
 func (o *order) queued() int { return len(o.slots) - o.started }
 
+// next is the request that start would take; nil if none is queued.
+func (o *order) next() *slot {
+	if o.queued() == 0 {
+		return nil
+	}
+	return o.slots[o.started]
+}
+
 // start marks the next request as started and returns it; nil if none is queued.
 func (o *order) start() *slot {
 	if o.queued() == 0 {

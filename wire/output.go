@@ -49,6 +49,9 @@ type outQueue struct {
 
 const outRoom = 3
 
+// errNotCached ends sending on a loop where a file would have to be read from the device.
+var errNotCached = errors.New("not in memory")
+
 func (q *outQueue) empty() bool { return len(q.items) == 0 }
 
 // push takes a reply.
@@ -179,4 +182,18 @@ func readPiece(pool *buf.Pool, i *outItem, limit int) (*buf.Buf, error) {
 		err = fmt.Errorf("%w: %d bytes at position %d are not there", io.ErrUnexpectedEOF, i.left, i.position)
 	}
 	return nil, err
+}
+
+// readCachedPiece is readPiece of what is in memory, else errNotCached.
+func readCachedPiece(pool *buf.Pool, i *outItem, limit int) (*buf.Buf, error) {
+	file, ok := i.file.(CachedRange)
+	if !ok {
+		return nil, errNotCached
+	}
+	b := pool.Get(min(i.left, limit))
+	if file.ReadCached(b.Bytes(), i.position) != nil {
+		b.Release()
+		return nil, errNotCached
+	}
+	return b, nil
 }

@@ -34,6 +34,24 @@ type Request struct {
 	ReceivedAt time.Time
 
 	slot Slot
+	// inline and rest are of requests that an event loop runs.
+	inline bool
+	rest   func()
+}
+
+// Inline says that the handler runs on an event loop: it must not wait for a device, for another node, or for a lock that
+// others may hold while they do. A request that turns out to need that goes on with Offload.
+func (r *Request) Inline() bool { return r.inline }
+
+// Offload has f run on a goroutine that may block, once ServeRequest has returned, which does nothing more with the
+// request. f completes the request, or takes the steps of one that is completed later. Where the goroutine may block
+// already f runs at once.
+func (r *Request) Offload(f func()) {
+	if !r.inline {
+		f()
+		return
+	}
+	r.inline, r.rest = false, f
 }
 
 // Slot is a request's place in its connection's order; the connection implements it, and tests do.
@@ -96,7 +114,7 @@ func (r *Request) ReleaseFrame() { r.slot.ReleaseFrame() }
 func (r *Request) OnClose(f func()) { r.slot.OnClose(f) }
 
 // Handler answers requests. ServeRequest is called in request order, never twice at once for one
-// connection, on a goroutine that may block. A Produce or Fetch that it hasn't completed when it returns, it has called
+// connection, on a goroutine that may block, unless the request says Inline. A Produce or Fetch that it hasn't completed when it returns, it has called
 // Proceed, ReleaseFrame or OnClose of; of one that it has completed it keeps no pointer.
 type Handler interface {
 	ServeRequest(*Request)

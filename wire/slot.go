@@ -33,6 +33,8 @@ type slot struct {
 	request Request
 
 	state slotState
+	// inline: a loop serves it, and must not wait for a device when it sends.
+	inline bool
 	// emitted: its reply was handed to the transport. shared: others than the handler's goroutine may know of it.
 	emitted, shared bool
 	// frame is the request's bytes; nil once they are given back.
@@ -151,7 +153,7 @@ func (s *slot) complete(r reply) {
 	frame, freed := s.takeFrame()
 	s.onClose = nil
 	var fns []func()
-	more := false
+	more, inline := false, false
 	switch s.state {
 	case slotDropped:
 		defer r.release()
@@ -165,6 +167,7 @@ func (s *slot) complete(r reply) {
 		freed = freed.plus(dropped)
 		// More requests wait, and run now: their replies may share a system call with this one.
 		more = l.conn.CanStart()
+		inline = s.inline
 	default:
 		l.mu.Unlock()
 		panic("wire: a request was completed twice")
@@ -177,9 +180,12 @@ func (s *slot) complete(r reply) {
 	for _, f := range fns {
 		f()
 	}
-	if more {
+	switch {
+	case more:
 		l.sock.flushSoon()
-	} else {
+	case inline:
+		l.sock.flushCached()
+	default:
 		l.sock.flush()
 	}
 }

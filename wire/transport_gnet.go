@@ -73,7 +73,7 @@ func (t *loopTransport) closePoller() error { return t.writes.close() }
 // duplicates its descriptor and closes c.
 func (t *loopTransport) prepare(l *link, c net.Conn) func() error {
 	s := &loopSocket{link: l, transport: t, fd: -1}
-	l.sock = s
+	l.sock, l.looped = s, true
 	return func() error {
 		_, err := t.client.EnrollContext(c, s)
 		if err == nil && !s.opened.Load() {

@@ -185,6 +185,9 @@ func (s *stdSocket) push(r *reply) {
 	s.queue.push(r)
 }
 
+// flushCached is flush: no loop sends here.
+func (s *stdSocket) flushCached() { s.flush() }
+
 // flushSoon is flush, which always leaves the sending to a worker.
 func (s *stdSocket) flushSoon() { s.flush() }
 
@@ -227,6 +230,7 @@ func (s *stdSocket) write() {
 		}
 		bufs, _ := s.queue.buffers(pieces[:])
 		s.mu.Unlock()
+		s.link.touch(s.link.server.cfg.Clock.Now())
 		vec := net.Buffers(bufs)
 		n, err := vec.WriteTo(s.conn)
 		s.mu.Lock()
@@ -237,7 +241,6 @@ func (s *stdSocket) write() {
 			break
 		}
 		s.mu.Unlock()
-		s.link.touch(s.link.server.cfg.Clock.Now())
 		s.link.flushed()
 		s.mu.Lock()
 	}

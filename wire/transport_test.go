@@ -63,7 +63,7 @@ func TestByteByByte(t *testing.T) {
 func TestOneAtATime(t *testing.T) {
 	eachTransport(t, func(t *testing.T, transport Transport) {
 		started := make(chan *Request, 10)
-		s := serve(t, transport, func(r *Request) { started <- r })
+		s := serve(t, transport, func(r *Request) { keep(r, started) })
 		c := s.dial()
 		c.send(append(append(metadata(0, "a"), metadata(1, "b")...), metadata(2, "c")...))
 		a := <-started
@@ -476,7 +476,7 @@ func TestMutedConnectionIsNotRead(t *testing.T) {
 				r.NoReply()
 				return
 			}
-			parked <- r
+			keep(r, parked)
 		}, func(c *Config) { c.Limits.QueuedRequests = 2 })
 		c := s.dial()
 		c.send(metadata(1, "parked"))
@@ -520,7 +520,7 @@ func TestMutedConnectionIsNotRead(t *testing.T) {
 func TestBudget(t *testing.T) {
 	eachTransport(t, func(t *testing.T, transport Transport) {
 		held := make(chan *Request, 10)
-		s := serve(t, transport, func(r *Request) { held <- r }, func(c *Config) { c.Limits.QueuedRequestBytes = 3 << 20 })
+		s := serve(t, transport, func(r *Request) { keep(r, held) }, func(c *Config) { c.Limits.QueuedRequestBytes = 3 << 20 })
 		first, second, third, huge := s.dial(), s.dial(), s.dial(), s.dial()
 		first.send(produce(1, 0, pattern(1<<20)))
 		a := <-held
@@ -564,7 +564,7 @@ func TestBudget(t *testing.T) {
 func TestBudgetWaiterDies(t *testing.T) {
 	eachTransport(t, func(t *testing.T, transport Transport) {
 		held := make(chan *Request, 10)
-		s := serve(t, transport, func(r *Request) { held <- r }, func(c *Config) { c.Limits.QueuedRequestBytes = 2 << 20 })
+		s := serve(t, transport, func(r *Request) { keep(r, held) }, func(c *Config) { c.Limits.QueuedRequestBytes = 2 << 20 })
 		first, second, third := s.dial(), s.dial(), s.dial()
 		first.send(produce(1, 0, pattern(1<<20)))
 		a := <-held
@@ -592,7 +592,7 @@ func TestBudgetWaiterDies(t *testing.T) {
 func TestShutdownFinishes(t *testing.T) {
 	eachTransport(t, func(t *testing.T, transport Transport) {
 		started := make(chan *Request, 1)
-		s := serve(t, transport, func(r *Request) { started <- r })
+		s := serve(t, transport, func(r *Request) { keep(r, started) })
 		idle, busy := s.dial(), s.dial()
 		busy.send(metadata(1, "busy"))
 		r := <-started

@@ -51,6 +51,16 @@ func (g *gate) ServeRequest(r *wire.Request) {
 	}
 }
 
+// isOpen says that requests don't wait.
+func (g *gate) isOpen() bool {
+	select {
+	case <-g.open:
+		return true
+	default:
+		return false
+	}
+}
+
 // opens lets everything through to h. Called once.
 func (g *gate) opens(h wire.Handler) {
 	g.ready = h

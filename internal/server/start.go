@@ -95,6 +95,9 @@ func (s *Server) startSockets(b *config.Broker) error {
 			}
 			return clients.Supports(listener, key, version)
 		},
+		Inline: func(listener string, key, version int16) bool {
+			return !b.Endpoints.IsController(listener) && clients.Inline(key, version) && s.gate.isOpen()
+		},
 	})
 	if err != nil {
 		return err

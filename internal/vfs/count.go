@@ -67,3 +67,11 @@ func (f *countFile) Close() error {
 	f.fs.mu.Unlock()
 	return f.File.Close()
 }
+
+// ReadCached implements File.
+func (f *countFile) ReadCached(p []byte, off int64) error {
+	f.fs.mu.Lock()
+	f.fs.reads++
+	f.fs.mu.Unlock()
+	return f.File.ReadCached(p, off)
+}

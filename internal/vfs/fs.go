@@ -12,6 +12,7 @@
 package vfs
 
 import (
+	"errors"
 	"io"
 	"io/fs"
 )
@@ -36,12 +37,17 @@ type FS interface {
 	Usage(name string) (Usage, error)
 }
 
+// ErrNotCached says that bytes aren't in memory.
+var ErrNotCached = errors.New("not in the page cache")
+
 // Usage is the room of a device.
 type Usage struct{ TotalBytes, FreeBytes int64 }
 
 // File is an open file. Its methods may be called from several goroutines.
 type File interface {
 	io.ReaderAt
+	// ReadCached fills p from off on without waiting for the device. ErrNotCached says that it can't, or can't tell.
+	ReadCached(p []byte, off int64) error
 	io.WriterAt
 	io.Closer
 	// Sync makes every byte written so far, and the size, durable.

@@ -26,6 +26,7 @@ const (
 	OpSyncDir     Op = "syncdir"
 	OpLock        Op = "lock"
 	OpRead        Op = "read"
+	OpReadCached  Op = "readcached"
 	OpWrite       Op = "write"
 	OpSync        Op = "sync"
 	OpTruncate    Op = "truncate"
@@ -168,6 +169,14 @@ func (f *injectFile) ReadAt(p []byte, off int64) (int, error) {
 		return 0, err
 	}
 	return f.File.ReadAt(p, off)
+}
+
+// ReadCached implements File.
+func (f *injectFile) ReadCached(p []byte, off int64) error {
+	if f.fs.check(OpReadCached, f.name) != nil {
+		return ErrNotCached
+	}
+	return f.File.ReadCached(p, off)
 }
 
 // WriteAt implements File.

@@ -60,6 +60,14 @@ func (f *memFile) ReadAt(p []byte, off int64) (int, error) {
 	return n, nil
 }
 
+// ReadCached implements File.
+func (f *memFile) ReadCached(p []byte, off int64) error {
+	if n, _ := f.ReadAt(p, off); n < len(p) {
+		return ErrNotCached
+	}
+	return nil
+}
+
 // WriteAt implements File.
 func (f *memFile) WriteAt(p []byte, off int64) (int, error) {
 	f.fs.mu.Lock()

@@ -68,6 +68,9 @@ func (OS) Usage(name string) (Usage, error) { return statfs(name) }
 // osFile is an open file of the operating system.
 type osFile struct{ *os.File }
 
+// ReadCached implements File.
+func (f *osFile) ReadCached(p []byte, off int64) error { return readCached(f.File, p, off) }
+
 // Sync implements File.
 func (f *osFile) Sync() error { return syncError(datasync(f.File)) }
 

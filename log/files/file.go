@@ -48,6 +48,22 @@ func (f *File) HoldFlag(flag int) (vfs.File, error) {
 	return f.file, nil
 }
 
+// TryHold is Hold where the file is open, and nobody is about to open or close it: it never waits for the device.
+func (f *File) TryHold() (vfs.File, bool) {
+	if !f.mu.TryLock() {
+		return nil, false
+	}
+	defer f.mu.Unlock()
+	if f.file == nil {
+		return nil, false
+	}
+	if f.holds == 0 && !f.pinned {
+		f.pool.use(f)
+	}
+	f.holds++
+	return f.file, true
+}
+
 // Release gives a hold up.
 func (f *File) Release() {
 	f.mu.Lock()

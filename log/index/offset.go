@@ -80,6 +80,19 @@ func (x *Offset) Lookup(target int64) (Position, error) {
 	return x.decode(e[:]), nil
 }
 
+// TryLookup is Lookup where that needs no look at the file; false if it does.
+func (x *Offset) TryLookup(target int64) (Position, bool) {
+	var e [offsetEntrySize]byte
+	i, ok := x.trySearch(target-x.baseOffset, e[:])
+	if !ok {
+		return Position{}, false
+	}
+	if i < 0 {
+		return Position{Offset: x.baseOffset}, true
+	}
+	return x.decode(e[:]), true
+}
+
 // UpperBound returns the first entry at or beyond filePosition, for the end of what a fetch
 // returns; false if there is none.
 func (x *Offset) UpperBound(from Position, filePosition int64) (Position, bool, error) {

@@ -82,32 +82,49 @@ func (t *table) narrow(s *bounds, b *block, key int64) {
 func (t *table) search(key int64, dst []byte) (int, error) {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
+	i, s, found := t.searchMemory(key, dst)
+	if found {
+		return i, nil
+	}
+	return t.searchFile(s, key, dst)
+}
+
+// trySearch is search as far as that needs no file and no waiting for one; false if it does.
+func (t *table) trySearch(key int64, dst []byte) (int, bool) {
+	if !t.mu.TryRLock() {
+		return -1, false
+	}
+	defer t.mu.RUnlock()
+	i, _, found := t.searchMemory(key, dst)
+	return i, found
+}
+
+// searchMemory looks among the entries that are in memory; if that isn't enough s tells what it has found out.
+// Requires: t.mu held for reading.
+func (t *table) searchMemory(key int64, dst []byte) (i int, s bounds, found bool) {
 	if t.n == 0 {
-		return -1, nil
+		return -1, s, true
 	}
 	if t.key(t.last[:]) <= key {
 		copy(dst, t.last[:t.entrySize])
-		return t.n - 1, nil
+		return t.n - 1, s, true
 	}
-	s := bounds{lo: -1, hi: t.n - 1}
+	s = bounds{lo: -1, hi: t.n - 1}
 	tail := block{from: t.written, to: t.n, buf: t.tail}
 	t.narrow(&s, &tail, key)
 	if s.lo >= t.written {
 		copy(dst, t.get(&tail, s.lo))
-		return s.lo, nil
+		return s.lo, s, true
 	}
 	hot := t.hot.Load()
 	if hot != nil {
 		t.narrow(&s, hot, key)
 		if s.hi-s.lo == 1 && s.lo >= hot.from && s.lo < hot.to {
 			copy(dst, t.get(hot, s.lo))
-			return s.lo, nil
+			return s.lo, s, true
 		}
 	}
-	if s.hi == 0 {
-		return -1, nil
-	}
-	return t.searchFile(s, key, dst)
+	return -1, s, s.hi == 0
 }
 
 // searchFile is search where the entry lies in a block that isn't in memory. Requires: t.mu held for
@@ -136,6 +153,9 @@ func (t *table) searchFile(s bounds, key int64, dst []byte) (int, error) {
 		at = int(uint(s.lo+s.hi) >> 1)
 	}
 	if s.lo < 0 {
+		if b.from == 0 && b.to > 0 {
+			t.keep(b)
+		}
 		return -1, nil
 	}
 	copy(dst, t.get(b, s.lo))

@@ -1,0 +1,81 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/ottla/ottla/internal/vfs"
+	"github.com/twmb/franz-go/pkg/kmsg"
+)
+
+// TestStalledDiskRead has a consumer read what isn't in the page cache, of a disk that doesn't answer: other connections, all
+// of the same event loop, don't notice, and it gets its records once the disk does.
+func TestStalledDiskRead(t *testing.T) {
+	n := newNode()
+	var armed, cached, reads atomic.Int32
+	answers := make(chan struct{})
+	n.fs = vfs.NewInject(vfs.NewMem(), func(_ int64, op vfs.Op, name string) error {
+		if armed.Load() == 0 || !strings.HasSuffix(name, ".log") {
+			return nil
+		}
+		switch op {
+		case vfs.OpReadCached:
+			cached.Add(1)
+			return errors.New("not in memory")
+		case vfs.OpRead:
+			reads.Add(1)
+			<-answers
+		}
+		return nil
+	})
+	s, err := n.start(t, map[string]string{"num.network.threads": "1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer closeServer(t, s)
+	c := dial(t, s)
+	createTopic(t, c, "slow", 1)
+	createTopic(t, c, "empty", 1)
+	if code := produceOne(t, c, "slow", 0); code != 0 {
+		t.Fatalf("Produce: error %d", code)
+	}
+	fetch := func(topic string) *kmsg.FetchRequest {
+		req := kmsg.NewPtrFetchRequest()
+		req.Version, req.MaxBytes, req.MinBytes = 12, 1<<20, 1
+		p := kmsg.NewFetchRequestTopicPartition()
+		p.PartitionMaxBytes = 1 << 20
+		req.Topics = []kmsg.FetchRequestTopic{{Topic: topic, Partitions: []kmsg.FetchRequestTopicPartition{p}}}
+		return req
+	}
+	armed.Store(1)
+	answered := make(chan *kmsg.FetchResponse, 1)
+	slow := dial(t, s)
+	go func() {
+		resp, err := slow.Request(context.Background(), fetch("slow"))
+		if err != nil {
+			t.Error(err)
+			resp = &kmsg.FetchResponse{}
+		}
+		answered <- resp.(*kmsg.FetchResponse)
+	}()
+	other := dial(t, s)
+	for i := 0; reads.Load() == 0 || i < 100; i++ {
+		ask[*kmsg.MetadataResponse](t, other, kmsg.NewPtrMetadataRequest(), 12)
+		ask[*kmsg.FetchResponse](t, other, fetch("empty"), 12)
+	}
+	select {
+	case <-answered:
+		t.Error("answered without the disk")
+	default:
+	}
+	if cached.Load() == 0 {
+		t.Error("nobody asked the page cache")
+	}
+	close(answers)
+	if p := (<-answered).Topics[0].Partitions[0]; p.ErrorCode != 0 || !strings.Contains(string(p.RecordBatches), "value") {
+		t.Errorf("%+v", p)
+	}
+}
