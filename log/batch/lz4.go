@@ -114,40 +114,20 @@ func (r *lz4Reader) Read(p []byte) (int, error) {
 
 // next decompresses the next block, or sees the end mark.
 func (r *lz4Reader) next() error {
-	if len(r.src) < 4 {
-		return errLZ4Truncated
-	}
-	head := binary.LittleEndian.Uint32(r.src)
-	r.src = r.src[4:]
-	size, plain := int(head&^lz4BlockPlain), head&lz4BlockPlain != 0
-	if size == 0 {
+	data, plain, err := r.take()
+	switch {
+	case errors.Is(err, io.EOF):
 		r.finished = true
 		return nil
-	}
-	if size > r.maxBlock {
-		return errLZ4Block
-	}
-	if size > len(r.src) {
-		return errLZ4Truncated
-	}
-	data := r.src[:size]
-	r.src = r.src[size:]
-	if r.blockSum {
-		if len(r.src) < 4 {
-			return errLZ4Truncated
-		}
-		if binary.LittleEndian.Uint32(r.src) != xxh32(data) {
-			return errLZ4Block
-		}
-		r.src = r.src[4:]
-	}
-	if plain {
+	case err != nil:
+		return err
+	case plain:
 		r.block = data
 		return nil
 	}
 	// A block of the claimed 4 MiB can't be allocated for by a few bytes: LZ4 makes at most
 	// 255 bytes out of one.
-	if want := min(r.maxBlock, 255*size+64); cap(r.buf) < want {
+	if want := min(r.maxBlock, 255*len(data)+64); cap(r.buf) < want {
 		r.buf = make([]byte, want)
 	}
 	n, err := lz4.UncompressBlock(data, r.buf[:min(cap(r.buf), r.maxBlock)])
@@ -156,6 +136,37 @@ func (r *lz4Reader) next() error {
 	}
 	r.block = r.buf[:n]
 	return nil
+}
+
+// take consumes the next block as it is, plain or compressed; io.EOF is the end mark.
+func (r *lz4Reader) take() (data []byte, plain bool, err error) {
+	if len(r.src) < 4 {
+		return nil, false, errLZ4Truncated
+	}
+	head := binary.LittleEndian.Uint32(r.src)
+	r.src = r.src[4:]
+	size, plain := int(head&^lz4BlockPlain), head&lz4BlockPlain != 0
+	if size == 0 {
+		return nil, false, io.EOF
+	}
+	if size > r.maxBlock {
+		return nil, false, errLZ4Block
+	}
+	if size > len(r.src) {
+		return nil, false, errLZ4Truncated
+	}
+	data = r.src[:size]
+	r.src = r.src[size:]
+	if r.blockSum {
+		if len(r.src) < 4 {
+			return nil, false, errLZ4Truncated
+		}
+		if binary.LittleEndian.Uint32(r.src) != xxh32(data) {
+			return nil, false, errLZ4Block
+		}
+		r.src = r.src[4:]
+	}
+	return data, plain, nil
 }
 
 func (r *lz4Reader) release(c *Codecs) {
