@@ -14,7 +14,7 @@ import (
 // The LZ4 frame format (v1.6.x), as far as Kafka's clients use it (KIP-57): magic, flags,
 // block descriptor, perhaps a content size, a checksum byte; then blocks of little-endian
 // uint32 length (top bit: stored plain) and data, perhaps with a checksum; a zero length ends
-// the frame, perhaps with a checksum of the content, which nobody checks. Blocks must be
+// the frame, perhaps with a checksum of the content, which must be there but is checked by nobody. Blocks must be
 // independent.
 const (
 	lz4Magic = 0x184D2204
@@ -44,12 +44,13 @@ var (
 
 // lz4Reader reads one LZ4 frame.
 type lz4Reader struct {
-	src      []byte
-	blockSum bool
-	maxBlock int
-	buf      []byte // decompressed block, of maxBlock bytes
-	block    []byte // unread; aliases buf or src
-	finished bool
+	src        []byte
+	blockSum   bool
+	contentSum bool
+	maxBlock   int
+	buf        []byte // decompressed block, of maxBlock bytes
+	block      []byte // unread; aliases buf or src
+	finished   bool
 }
 
 // openLZ4 starts to read a frame. Kafka computed the descriptor's checksum wrongly in magic 0,
@@ -91,7 +92,7 @@ func (r *lz4Reader) readHead(anyChecksum bool) error {
 	if !anyChecksum && r.src[size] != byte(xxh32(r.src[4:size])>>8) {
 		return errLZ4Descriptor
 	}
-	r.blockSum = flags&lz4FlagBlockSum != 0
+	r.blockSum, r.contentSum = flags&lz4FlagBlockSum != 0, flags&lz4FlagContentSum != 0
 	r.maxBlock = 1 << (2*code + 8)
 	r.src = r.src[size+1:]
 	return nil
@@ -147,6 +148,9 @@ func (r *lz4Reader) take() (data []byte, plain bool, err error) {
 	r.src = r.src[4:]
 	size, plain := int(head&^lz4BlockPlain), head&lz4BlockPlain != 0
 	if size == 0 {
+		if r.contentSum && len(r.src) < 4 {
+			return nil, false, errLZ4Truncated
+		}
 		return nil, false, io.EOF
 	}
 	if size > r.maxBlock {
