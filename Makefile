@@ -118,6 +118,12 @@ bench-compaction: build ## log compaction in Ottla and in Kafka in turn, on the 
 bench-cluster: build ## three nodes of Ottla and of Kafka: 10,000 partitions, failover, replicated loads
 	./bench/cluster.sh
 
+MICROBENCH ?= microbench.txt
+.PHONY: microbench
+microbench: tools ## Go micro-benchmarks, six times each, into MICROBENCH (default microbench.txt) for benchstat; under 5 minutes
+	set -o pipefail; $(GO) test -run '^$$' -bench . -skip '^Benchmark(Compaction|Serve)$$' -count 6 -benchtime 200ms \
+		./log/... ./wire ./handlers ./coordinator/group ./controller/image | tee $(MICROBENCH)
+
 .PHONY: kill9
 kill9: build ## kill -9 the broker 50 times under load; tells how long recoveries took
 	cd compat-tests && OTTLA_BIN=$(CURDIR)/bin/ottla $(GO) test ./crash -count=1 -v -run '^TestKill$$' -rounds 50 -timeout 30m

@@ -18,12 +18,14 @@ const DefaultLevel = -1 << 31
 // it is safe for concurrent use. The pools hold what concurrent use needed at its height, and
 // the garbage collector empties them.
 type Codecs struct {
-	windows      sync.Pool // *[]byte of streamBufferBytes
+	windows      sync.Pool // *window
+	wholes       sync.Pool // *wholeBuffer
 	scratch      sync.Pool // *[]byte of any size, uncompressed records of builders
 	gzipReaders  sync.Pool
 	snapReaders  sync.Pool
 	lz4Readers   sync.Pool
 	zstdReaders  sync.Pool
+	zstdWholes   sync.Pool // *zstd.Decoder for wholeZstd
 	gzipWriters  [gzipLevels]sync.Pool
 	lz4Fast      sync.Pool
 	lz4High      sync.Pool
@@ -136,15 +138,17 @@ func (c *Codecs) Compress(dst []byte, codec Codec, level int, src []byte) ([]byt
 	return dst, unknownCodec(codec)
 }
 
-// getWindow takes a buffer of streamBufferBytes.
-func (c *Codecs) getWindow() []byte {
-	if b, ok := c.windows.Get().(*[]byte); ok {
-		return *b
+// window is what pools keep of a stream, by pointer as wholeBuffer is.
+type window [streamBufferBytes]byte
+
+func (c *Codecs) getWindow() *window {
+	if w, ok := c.windows.Get().(*window); ok {
+		return w
 	}
-	return make([]byte, streamBufferBytes)
+	return new(window)
 }
 
-func (c *Codecs) putWindow(b []byte) { c.windows.Put(&b) }
+func (c *Codecs) putWindow(w *window) { c.windows.Put(w) }
 
 // maxScratchBytes is the largest buffer that is kept for reuse.
 const maxScratchBytes = 1 << 20

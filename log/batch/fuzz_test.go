@@ -25,8 +25,8 @@ func addSegments(f *testing.F) {
 }
 
 // FuzzBatchIterate reads any bytes as batches, and the records of each as if the CRC were right:
-// no panic; batches tile the input; Next and Skim agree on what both accept; and records that
-// were read, written into a new batch and read again are the same.
+// no panic; batches tile the input; Next and Skim agree on what both accept, and with themselves whether they read in one go or
+// through a stream; and records that were read, written into a new batch and read again are the same.
 func FuzzBatchIterate(f *testing.F) {
 	addSegments(f)
 	codecs := NewCodecs()
@@ -43,6 +43,9 @@ func FuzzBatchIterate(f *testing.F) {
 			_ = b.CheckCRC()
 			_, _, _, _ = b.EndTxnMarker()
 			iterate(t, codecs, &b)
+			if b.Magic == MagicV2 && b.Attributes.Codec() != None && b.NumRecords > 0 {
+				compareWays(t, codecs, &b, ReadLimits{TotalBytes: fuzzLimit, RecordBodyBytes: MaxRecordBodyBytes})
+			}
 			rest = after
 		}
 	})
@@ -102,7 +105,7 @@ func iterate(t *testing.T, codecs *Codecs, b *Batch) {
 }
 
 // FuzzDecompress decompresses any bytes with each codec, records' framing aside: no panic, never
-// more than the limit, and what comes out survives compression.
+// more than the limit, what comes out in one go is the same, and it survives compression.
 func FuzzDecompress(f *testing.F) {
 	codecs := NewCodecs()
 	for codec := Gzip; codec <= Zstd; codec++ {
@@ -121,6 +124,7 @@ func FuzzDecompress(f *testing.F) {
 			src[6] = byte(xxh32(src[4:6]) >> 8) // Let the fuzzer past the descriptor.
 		}
 		got, err := codecs.Decompress(nil, c, src, fuzzLimit)
+		inOneGo(t, codecs, c, src, got, err)
 		if err != nil {
 			return
 		}
@@ -139,6 +143,19 @@ func FuzzDecompress(f *testing.F) {
 			t.Fatalf("%s: round trip: %v", c, err)
 		}
 	})
+}
+
+// inOneGo demands that what is read in one go is what the stream makes of src, without an error.
+func inOneGo(t *testing.T, codecs *Codecs, codec Codec, src, want []byte, err error) {
+	if got, ok := stored(codec, src); ok && (err != nil || !bytes.Equal(got, want)) {
+		t.Fatalf("%s: stored as %x, the stream reads %x and says %v", codec, got, want, err)
+	}
+	if buf, got, ok := codecs.whole(codec, src); ok {
+		if err != nil || !bytes.Equal(got, want) {
+			t.Fatalf("%s: as a whole %x, the stream reads %x and says %v", codec, got, want, err)
+		}
+		codecs.putWhole(buf)
+	}
 }
 
 // FuzzParseSize reads any head: a size is never below what the fields say, errors are those two.

@@ -14,7 +14,7 @@ import (
 // The LZ4 frame format (v1.6.x), as far as Kafka's clients use it (KIP-57): magic, flags,
 // block descriptor, perhaps a content size, a checksum byte; then blocks of little-endian
 // uint32 length (top bit: stored plain) and data, perhaps with a checksum; a zero length ends
-// the frame, perhaps with a checksum of the content, which nobody checks. Blocks must be
+// the frame, perhaps with a checksum of the content, which must be there but is checked by nobody. Blocks must be
 // independent.
 const (
 	lz4Magic = 0x184D2204
@@ -44,12 +44,13 @@ var (
 
 // lz4Reader reads one LZ4 frame.
 type lz4Reader struct {
-	src      []byte
-	blockSum bool
-	maxBlock int
-	buf      []byte // decompressed block, of maxBlock bytes
-	block    []byte // unread; aliases buf or src
-	finished bool
+	src        []byte
+	blockSum   bool
+	contentSum bool
+	maxBlock   int
+	buf        []byte // decompressed block, of maxBlock bytes
+	block      []byte // unread; aliases buf or src
+	finished   bool
 }
 
 // openLZ4 starts to read a frame. Kafka computed the descriptor's checksum wrongly in magic 0,
@@ -91,7 +92,7 @@ func (r *lz4Reader) readHead(anyChecksum bool) error {
 	if !anyChecksum && r.src[size] != byte(xxh32(r.src[4:size])>>8) {
 		return errLZ4Descriptor
 	}
-	r.blockSum = flags&lz4FlagBlockSum != 0
+	r.blockSum, r.contentSum = flags&lz4FlagBlockSum != 0, flags&lz4FlagContentSum != 0
 	r.maxBlock = 1 << (2*code + 8)
 	r.src = r.src[size+1:]
 	return nil
@@ -114,40 +115,20 @@ func (r *lz4Reader) Read(p []byte) (int, error) {
 
 // next decompresses the next block, or sees the end mark.
 func (r *lz4Reader) next() error {
-	if len(r.src) < 4 {
-		return errLZ4Truncated
-	}
-	head := binary.LittleEndian.Uint32(r.src)
-	r.src = r.src[4:]
-	size, plain := int(head&^lz4BlockPlain), head&lz4BlockPlain != 0
-	if size == 0 {
+	data, plain, err := r.take()
+	switch {
+	case errors.Is(err, io.EOF):
 		r.finished = true
 		return nil
-	}
-	if size > r.maxBlock {
-		return errLZ4Block
-	}
-	if size > len(r.src) {
-		return errLZ4Truncated
-	}
-	data := r.src[:size]
-	r.src = r.src[size:]
-	if r.blockSum {
-		if len(r.src) < 4 {
-			return errLZ4Truncated
-		}
-		if binary.LittleEndian.Uint32(r.src) != xxh32(data) {
-			return errLZ4Block
-		}
-		r.src = r.src[4:]
-	}
-	if plain {
+	case err != nil:
+		return err
+	case plain:
 		r.block = data
 		return nil
 	}
 	// A block of the claimed 4 MiB can't be allocated for by a few bytes: LZ4 makes at most
 	// 255 bytes out of one.
-	if want := min(r.maxBlock, 255*size+64); cap(r.buf) < want {
+	if want := min(r.maxBlock, 255*len(data)+64); cap(r.buf) < want {
 		r.buf = make([]byte, want)
 	}
 	n, err := lz4.UncompressBlock(data, r.buf[:min(cap(r.buf), r.maxBlock)])
@@ -156,6 +137,40 @@ func (r *lz4Reader) next() error {
 	}
 	r.block = r.buf[:n]
 	return nil
+}
+
+// take consumes the next block as it is, plain or compressed; io.EOF is the end mark.
+func (r *lz4Reader) take() (data []byte, plain bool, err error) {
+	if len(r.src) < 4 {
+		return nil, false, errLZ4Truncated
+	}
+	head := binary.LittleEndian.Uint32(r.src)
+	r.src = r.src[4:]
+	size, plain := int(head&^lz4BlockPlain), head&lz4BlockPlain != 0
+	if size == 0 {
+		if r.contentSum && len(r.src) < 4 {
+			return nil, false, errLZ4Truncated
+		}
+		return nil, false, io.EOF
+	}
+	if size > r.maxBlock {
+		return nil, false, errLZ4Block
+	}
+	if size > len(r.src) {
+		return nil, false, errLZ4Truncated
+	}
+	data = r.src[:size]
+	r.src = r.src[size:]
+	if r.blockSum {
+		if len(r.src) < 4 {
+			return nil, false, errLZ4Truncated
+		}
+		if binary.LittleEndian.Uint32(r.src) != xxh32(data) {
+			return nil, false, errLZ4Block
+		}
+		r.src = r.src[4:]
+	}
+	return data, plain, nil
 }
 
 func (r *lz4Reader) release(c *Codecs) {

@@ -30,9 +30,13 @@ type RecordReader struct {
 	left   int32 // records to read
 	err    error
 	s      stream
-	dec    decompressor // nil for plain batches
-	window []byte       // pooled window of s, nil for plain batches
-	legacy legacyReader // magic 0 and 1
+	// compressed is what the batch is. Its records come from dec through window, or, if those are nil, lie in
+	// memory as plain ones do: in whole, or in the batch if that is nil too.
+	compressed bool
+	dec        decompressor
+	window     *window
+	whole      *wholeBuffer
+	legacy     legacyReader // magic 0 and 1
 }
 
 // Records opens the records of b with the default limit for one record. Decompressed data
@@ -61,12 +65,21 @@ func (r *RecordReader) Open(c *Codecs, b *Batch, limits ReadLimits) error {
 		r.s = stream{buf: payload, end: len(payload)}
 		return nil
 	}
-	dec, err := c.open(codec, payload)
+	r.compressed = true
+	if r.openWhole(c, codec, payload) {
+		return nil
+	}
+	return r.openStream(c, codec, payload)
+}
+
+// openStream makes r read src through a window, however much comes out of it.
+func (r *RecordReader) openStream(c *Codecs, codec Codec, src []byte) error {
+	dec, err := c.open(codec, src)
 	if err != nil {
 		return err
 	}
 	r.dec, r.window = dec, c.getWindow()
-	r.s = stream{buf: r.window, src: dec, left: limits.TotalBytes}
+	r.s = stream{buf: r.window[:], src: dec, left: r.limits.TotalBytes}
 	return nil
 }
 
@@ -83,7 +96,7 @@ func (r *RecordReader) Next(rec *Record) bool {
 		return false
 	}
 	if !r.s.need(size) {
-		if r.dec == nil {
+		if !r.compressed {
 			return r.fail(invalid("Invalid record size: expected %d bytes in record payload, but instead the buffer has only %d remaining bytes.", size, r.s.end-r.s.pos))
 		}
 		return r.fail(invalid("Invalid record size: expected %d bytes in record payload, but the record payload reached EOF.", size))
@@ -107,7 +120,7 @@ func (r *RecordReader) bodySize() (int, bool) {
 		// INVALID_RECORD.
 		return 0, r.fail(invalid("Invalid record size: %d is negative.", size))
 	}
-	if r.dec != nil && size > r.limits.RecordBodyBytes {
+	if r.compressed && size > r.limits.RecordBodyBytes {
 		return 0, r.fail(invalid("Invalid record size: %d exceeds the configured maximum record size of %d.", size, r.limits.RecordBodyBytes))
 	}
 	return int(size), true
@@ -146,6 +159,7 @@ func (r *RecordReader) Close() {
 		r.dec.release(r.codecs)
 		r.codecs.putWindow(r.window)
 	}
+	r.codecs.putWhole(r.whole)
 	r.legacy.close()
 	*r = RecordReader{err: r.err}
 }

@@ -8,11 +8,13 @@ func (r *RecordReader) Skim(rec *Record) bool {
 	if r.err != nil || r.left == 0 {
 		return false
 	}
-	if r.dec == nil {
+	if r.dec == nil && (!r.compressed || r.limits.RecordBodyBytes >= maxShortBytes) {
 		if n := skimShort(&r.head, r.s.buf[r.s.pos:r.s.end], rec); n > 0 {
 			r.s.pos += n
 			return r.done()
 		}
+	}
+	if !r.compressed {
 		return r.Next(rec)
 	}
 	size, ok := r.bodySize()
@@ -29,7 +31,7 @@ func (r *RecordReader) Skim(rec *Record) bool {
 
 // skimShort skims the plain record at the start of b if it is like nearly all: lengths and deltas
 // of at most two bytes, no headers. It returns the record's size, or 0 for any other record,
-// also a malformed one, which Next then looks at. This is the path of every record that is
+// also a malformed one, which is then looked at more closely. This is the path of every record that is
 // produced uncompressed, and takes half of Next's time.
 func skimShort(h *Header, b []byte, rec *Record) int {
 	size, i := shortVarint(b, 0)
@@ -45,15 +47,21 @@ func skimShort(h *Header, b []byte, rec *Record) int {
 		i += int(valueSize >> 1)
 	}
 	numHeaders, i := shortVarint(b, i)
-	if numHeaders != 0 || size&1 != 0 || i != end || i > len(b) {
+	if numHeaders != 0 || size&1 != 0 || i != end || i > len(b) || oddNull(keySize) || oddNull(valueSize) {
 		return 0
 	}
 	rec.Key, rec.Value, rec.numHeaders, rec.headers = nil, nil, 0, nil
-	rec.KeySize, rec.ValueSize = max(unzigzag(keySize), -1), max(unzigzag(valueSize), -1)
+	rec.KeySize, rec.ValueSize = unzigzag(keySize), unzigzag(valueSize)
 	rec.SizeBytes = end
 	rec.place(h, int64(unzigzag(timestampDelta)), unzigzag(offsetDelta))
 	return end
 }
+
+// oddNull says that the size of a field, zig-zag, is negative and not -1, which nobody writes but everybody takes for null.
+func oddNull(size uint32) bool { return size&1 != 0 && size != 1 }
+
+// maxShortBytes is the largest body of a record that skimShort reads.
+const maxShortBytes = 1<<13 - 1
 
 // beyond is a position that is far above the end of any record that shortVarint can read.
 const beyond = 1 << 30

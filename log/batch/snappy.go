@@ -63,46 +63,9 @@ func (r *snappyReader) Read(p []byte) (int, error) {
 
 // next decompresses the next block.
 func (r *snappyReader) next() error {
-	if !r.started {
-		r.started = true
-		if len(r.src) == 0 {
-			return decompressError(errSnappyEmpty)
-		}
-		r.framed = bytes.HasPrefix(r.src, []byte(xerialMagic)) && len(r.src) >= xerialHeadBytes
-		if !r.framed {
-			raw := r.src
-			r.src = nil
-			return r.decode(raw)
-		}
-		if binary.BigEndian.Uint32(r.src[12:]) < xerialVersion {
-			return decompressError(errSnappyVersion)
-		}
-		r.src = r.src[xerialHeadBytes:]
-	}
-	// Streams may be concatenated, heads and all.
-	for r.framed && len(r.src) >= xerialHeadBytes && bytes.HasPrefix(r.src, []byte(xerialMagic)) {
-		r.src = r.src[xerialHeadBytes:]
-	}
-	if !r.framed || len(r.src) < 4 {
-		return io.EOF
-	}
-	size := binary.BigEndian.Uint32(r.src)
-	if uint64(size) > uint64(len(r.src)-4) {
-		return decompressError(errSnappyBlock)
-	}
-	raw := r.src[4 : 4+size]
-	r.src = r.src[4+size:]
-	return r.decode(raw)
-}
-
-// decode decompresses a raw block into r.block.
-func (r *snappyReader) decode(raw []byte) error {
-	size, err := snappy.DecodedLen(raw)
+	raw, _, err := r.take()
 	if err != nil {
-		return decompressError(err)
-	}
-	if int64(size) > int64(len(raw))*snappyMaxRatio {
-		return decompressError(errSnappySize)
+		return err
 	}
 	r.pos = 0
 	r.block, err = s2.Decode(r.block[:cap(r.block)], raw)
@@ -111,6 +74,53 @@ func (r *snappyReader) decode(raw []byte) error {
 		return decompressError(err)
 	}
 	return nil
+}
+
+// take consumes the next raw block, which says that it holds size bytes; io.EOF says that there is none.
+func (r *snappyReader) take() (raw []byte, size int, err error) {
+	if raw, err = r.takeRaw(); err != nil {
+		return nil, 0, err
+	}
+	if size, err = snappy.DecodedLen(raw); err != nil {
+		return nil, 0, decompressError(err)
+	}
+	if int64(size) > int64(len(raw))*snappyMaxRatio {
+		return nil, 0, decompressError(errSnappySize)
+	}
+	return raw, size, nil
+}
+
+func (r *snappyReader) takeRaw() ([]byte, error) {
+	if !r.started {
+		r.started = true
+		if len(r.src) == 0 {
+			return nil, decompressError(errSnappyEmpty)
+		}
+		r.framed = bytes.HasPrefix(r.src, []byte(xerialMagic)) && len(r.src) >= xerialHeadBytes
+		if !r.framed {
+			raw := r.src
+			r.src = nil
+			return raw, nil
+		}
+		if binary.BigEndian.Uint32(r.src[12:]) < xerialVersion {
+			return nil, decompressError(errSnappyVersion)
+		}
+		r.src = r.src[xerialHeadBytes:]
+	}
+	// Streams may be concatenated, heads and all.
+	for r.framed && len(r.src) >= xerialHeadBytes && bytes.HasPrefix(r.src, []byte(xerialMagic)) {
+		r.src = r.src[xerialHeadBytes:]
+	}
+	if !r.framed || len(r.src) < 4 {
+		return nil, io.EOF
+	}
+	size := binary.BigEndian.Uint32(r.src)
+	if uint64(size) > uint64(len(r.src)-4) {
+		return nil, decompressError(errSnappyBlock)
+	}
+	raw := r.src[4 : 4+size]
+	r.src = r.src[4+size:]
+	return raw, nil
 }
 
 func (r *snappyReader) release(c *Codecs) {

@@ -71,9 +71,9 @@ func (c *Codecs) openLargeZstd(src []byte) (decompressor, error) {
 }
 
 // newZstdDecoder makes a decoder that runs on its caller's goroutine alone.
-func newZstdDecoder(maxWindowBytes uint64) (*zstd.Decoder, error) {
-	return zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
-		zstd.WithDecoderMaxWindow(maxWindowBytes), zstd.WithDecoderMaxMemory(1<<62))
+func newZstdDecoder(maxWindowBytes uint64, more ...zstd.DOption) (*zstd.Decoder, error) {
+	return zstd.NewReader(nil, append(more, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
+		zstd.WithDecoderMaxWindow(maxWindowBytes), zstd.WithDecoderMaxMemory(1<<62))...)
 }
 
 // windowBytes is the window that the first frame of src asks for, 0 if it can't be told.
@@ -82,6 +82,10 @@ func windowBytes(src []byte) uint64 {
 	if err := h.Decode(src); err != nil {
 		return 0
 	}
+	return headWindowBytes(&h)
+}
+
+func headWindowBytes(h *zstd.Header) uint64 {
 	if h.SingleSegment {
 		return h.FrameContentSize
 	}

@@ -138,7 +138,7 @@ func TestAnswersOfKafka(t *testing.T) {
 		}
 		compareStored(t, &want, &got, codecs)
 	}
-	if n < 140 {
+	if n < 164 {
 		t.Errorf("only %d cases were read", n)
 	}
 }

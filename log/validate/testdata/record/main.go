@@ -80,6 +80,7 @@ func main() {
 		check(err)
 	}
 	r.play()
+	r.playChecksums()
 	for topic := range topics {
 		_, err := admin.DeleteTopics(context.Background(), r.prefix+topic)
 		check(err)
