@@ -94,7 +94,7 @@ func (r *bodyReader) bytes() []byte {
 
 // stringBytes reads a string; false if it is null.
 func (r *bodyReader) stringBytes() ([]byte, bool) {
-	n := -1
+	var n int
 	if r.flexible {
 		n = r.uvarint() - 1
 	} else {
