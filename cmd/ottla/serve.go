@@ -11,6 +11,7 @@ import (
 	"os/signal"
 	"syscall"
 
+	"github.com/KimMachineGun/automemlimit/memlimit"
 	"github.com/ottla/ottla/internal/clock"
 	"github.com/ottla/ottla/internal/config"
 	"github.com/ottla/ottla/internal/server"
@@ -27,6 +28,7 @@ type serveCommand struct {
 func (c *serveCommand) Run() error {
 	level := &slog.LevelVar{}
 	logger := newLogger(os.Stderr, os.Getenv("OTTLA_LOG_FORMAT"), level)
+	limitMemory(logger, memlimit.FromCgroup)
 	settings, warnings, err := c.settings(os.Environ())
 	if err != nil {
 		return err
