@@ -3,6 +3,8 @@ package load
 import (
 	"errors"
 	"fmt"
+	"net"
+	"strconv"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kerr"
@@ -78,16 +80,46 @@ func AwaitLeaders(address string, topics []string, partitions int, limit time.Du
 	return nil
 }
 
-// led says whether all partitions have leaders.
-func (c *conn) led(name string, partitions int) (bool, error) {
+// Leader is the address of a partition's leader.
+func Leader(address, topic string, partition int32) (string, error) {
+	c, err := dial(address)
+	if err != nil {
+		return "", err
+	}
+	defer c.Close()
+	resp, err := c.metadata(topic)
+	if err != nil {
+		return "", err
+	}
+	for _, t := range resp.Topics {
+		for _, p := range t.Partitions {
+			for _, b := range resp.Brokers {
+				if p.Partition == partition && b.NodeID == p.Leader {
+					return net.JoinHostPort(b.Host, strconv.Itoa(int(b.Port))), nil
+				}
+			}
+		}
+	}
+	return "", fmt.Errorf("%s-%d has no leader", topic, partition)
+}
+
+func (c *conn) metadata(topic string) (*kmsg.MetadataResponse, error) {
 	req := kmsg.NewPtrMetadataRequest()
 	req.Version = metadataVersion
-	req.Topics = []kmsg.MetadataRequestTopic{{Topic: &name}}
+	req.Topics = []kmsg.MetadataRequestTopic{{Topic: &topic}}
 	r, err := c.ask(req)
+	if err != nil {
+		return nil, err
+	}
+	return r.(*kmsg.MetadataResponse), nil
+}
+
+// led says whether all partitions have leaders.
+func (c *conn) led(name string, partitions int) (bool, error) {
+	resp, err := c.metadata(name)
 	if err != nil {
 		return false, err
 	}
-	resp := r.(*kmsg.MetadataResponse)
 	if len(resp.Topics) != 1 || len(resp.Topics[0].Partitions) != partitions {
 		return false, nil
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/ottla/ottla/bench/internal/node"
 	"github.com/ottla/ottla/bench/internal/stat"
+	generator "github.com/ottla/ottla/bench/load"
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
@@ -24,10 +25,14 @@ type load struct {
 	// single waits for each record before the next one.
 	single bool
 	linger time.Duration
+	// raw sends requests of one batch to the leader, without a client library, on one connection with five in flight;
+	// records and size are those of requests and batches.
+	raw bool
 }
 
 func replicatedLoads(o *options) []load {
 	loads := []load{
+		{name: "16 KiB requests, one connection, five in flight", partitions: 1, records: o.megabytes << 10 / 16, size: 16 << 10, raw: true},
 		{name: "1 KiB, 6 partitions, as fast as it goes", partitions: 6, records: o.megabytes << 10, size: 1 << 10, linger: 5 * time.Millisecond},
 		{name: "100 B, 6 partitions, as fast as it goes", partitions: 6, records: o.megabytes << 20 / 8 / 100, size: 100, linger: 5 * time.Millisecond},
 		{name: "1 KiB, 6 partitions, 2,000 a second", partitions: 6, records: 10_000, size: 1 << 10, rate: 2000},
@@ -51,6 +56,9 @@ func measure(ctx context.Context, c *node.Cluster, l load, topic string) (measur
 	}
 	if _, _, err := w.until(ctx, time.Now(), everyone, func(v view) bool { return v.partitions > 0 && v.inSync == v.partitions }); err != nil {
 		return nil, err
+	}
+	if l.raw {
+		return measureRaw(c, l, topic)
 	}
 	cl, err := kgo.NewClient(kgo.SeedBrokers(c.Addresses()...), kgo.DefaultProduceTopic(topic), kgo.RequiredAcks(kgo.AllISRAcks()),
 		kgo.ProducerLinger(l.linger), kgo.ProducerBatchMaxBytes(1<<20), kgo.ProducerBatchCompression(kgo.NoCompression()),
@@ -110,4 +118,25 @@ func measure(ctx context.Context, c *node.Cluster, l load, topic string) (measur
 		m["MB/s"] = gigabytes * 1000 / took
 	}
 	return m, nil
+}
+
+// measureRaw is measure of a load of requests.
+func measureRaw(c *node.Cluster, l load, topic string) (measurement, error) {
+	leader, err := generator.Leader(c.Addresses()[0], topic, 0)
+	if err != nil {
+		return nil, err
+	}
+	p := generator.Produce{Address: leader, Topic: topic, Partitions: 1, BatchBytes: l.size, RecordBytes: 1 << 10, Connections: 1, Depth: 5, Acks: -1, Requests: 200}
+	if _, err := p.Run(); err != nil { // Followers fetch by now.
+		return nil, err
+	}
+	p.Requests = int64(l.records)
+	before := cpu(c)
+	r, err := p.Run()
+	if err != nil {
+		return nil, err
+	}
+	gigabytes := float64(r.Bytes) / 1e9
+	ms := func(percentile float64) float64 { return r.Latency(percentile).Seconds() * 1000 }
+	return measurement{"p50 ms": ms(50), "p99 ms": ms(99), "CPU s/GB": (cpu(c) - before).Seconds() / gigabytes, "MB/s": gigabytes * 1000 / r.Elapsed.Seconds()}, nil
 }
