@@ -102,7 +102,7 @@ func (p *Partition) read(plan *FetchPlan, fp *FetchPartition, maxBytes int, minO
 	}
 	if !plan.Cached {
 		p.mu.RLock()
-	} else if !p.mu.TryRLock() { // An append, for one, holds it.
+	} else if !p.mu.TryRLock() { // A change of leadership waits for appends that hold it for reading.
 		return vfs.ErrNotCached
 	}
 	defer p.mu.RUnlock()
