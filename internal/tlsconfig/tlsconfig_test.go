@@ -84,7 +84,9 @@ func shake(t testing.TB, client, server *tls.Config) (state tls.ConnectionState,
 }
 
 // oneLine joins the lines of a PEM text by spaces, as properties files have it.
-func oneLine(text string) string { return strings.Join(strings.Split(strings.TrimSpace(text), "\n"), " ") }
+func oneLine(text string) string {
+	return strings.Join(strings.Split(strings.TrimSpace(text), "\n"), " ")
+}
 
 // TestStores gives a listener its key, and a client its trust, in each of Kafka's forms, and has them greet each
 // other; the chain has an authority between, and what the client is shown is the own certificate.
