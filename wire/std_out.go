@@ -5,6 +5,7 @@ import (
 	"net"
 	"sync"
 	"syscall"
+	"time"
 
 	"github.com/ottla/ottla/internal/buf"
 )
@@ -68,6 +69,18 @@ func (o *outConn) Write(p []byte) (int, error) {
 	}
 	copy(o.room(len(p)), p)
 	return len(p), nil
+}
+
+// SetWriteDeadline implements net.Conn. crypto/tls lets the deadline pass when it has said goodbye; what has gathered is
+// still to be sent then.
+func (o *outConn) SetWriteDeadline(t time.Time) error {
+	o.mu.Lock()
+	gathers := o.gathers
+	o.mu.Unlock()
+	if gathers {
+		return nil
+	}
+	return o.Conn.SetWriteDeadline(t)
 }
 
 // room extends out by n bytes and returns them. Requires: o.mu held.

@@ -18,10 +18,16 @@ func (s *stdSocket) push(r *reply) {
 	s.queue.push(r)
 }
 
+// unsent counts a byte until the goroutine that sends is done, so that it is told of the end of the connection after
+// the last reply, and the client is told goodbye.
 func (s *stdSocket) unsent() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.queue.unsent + s.out.unsent()
+	n := s.queue.unsent + s.out.unsent()
+	if s.sending && n == 0 {
+		return 1
+	}
+	return n
 }
 
 // flush sends what the socket takes, on this goroutine; a worker goes on with the rest, and waits for the client.
@@ -73,8 +79,11 @@ func (s *stdSocket) sendRest() { s.send(true) }
 // would have to. Requires: s.sending.
 func (s *stdSocket) send(wait bool) {
 	for {
+		if !wait { // Before the client can know: of two that were answered the first is idle for longer.
+			s.link.touch(s.link.server.cfg.Clock.Now())
+		}
 		n, err := s.out.send(wait)
-		if n > 0 {
+		if wait && n > 0 {
 			s.link.touch(s.link.server.cfg.Clock.Now())
 		}
 		if errors.Is(err, errWouldWait) {
