@@ -8,8 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-
-	"github.com/youmark/pkcs8"
 )
 
 // pemBlocks finds the blocks of a text. Unlike encoding/pem it takes a block whose lines were joined by spaces, as a
@@ -73,13 +71,7 @@ func parsePEMKey(b pem.Block, password string) (crypto.PrivateKey, error) {
 		if password == "" {
 			return nil, errKeyPassword
 		}
-		key, _, err = pkcs8.ParsePrivateKey(b.Bytes, []byte(password))
-		if err != nil && strings.Contains(err.Error(), "only PBES2") {
-			return nil, errors.New("the key isn't encrypted by PBES2: convert it with openssl pkcs8 -topk8 -v2 aes-256-cbc")
-		}
-		if err != nil {
-			return nil, errKeyPassword
-		}
+		return decryptKey(b.Bytes, password)
 	case "PRIVATE KEY":
 		key, err = x509.ParsePKCS8PrivateKey(b.Bytes)
 	case "RSA PRIVATE KEY":

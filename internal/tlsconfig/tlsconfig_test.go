@@ -1,10 +1,15 @@
 package tlsconfig
 
 import (
+	"crypto"
+	"crypto/ecdsa"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"io/fs"
 	"net"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -230,6 +235,73 @@ func TestStoreProblems(t *testing.T) {
 			t.Errorf("%v: %v, want %s", tc.keys, err, tc.want)
 		}
 	}
+}
+
+// TestEncryptedKeys reads a key in each encryption that OpenSSL offers for it and Java reads; files made by
+// openssl pkcs8 -topk8 with -v2 aes-256-cbc, -v2 des3, -scrypt, -v1 PBE-SHA1-3DES, and, refused, -v1 PBE-MD5-DES.
+func TestEncryptedKeys(t *testing.T) {
+	read := func(name, password string) (crypto.PrivateKey, error) {
+		text, err := os.ReadFile(filepath.Join("testdata", name+".pem"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		blocks, err := pemBlocks(string(text))
+		if err != nil || len(blocks) != 1 {
+			t.Fatal(err, len(blocks))
+		}
+		return parsePEMKey(blocks[0], password)
+	}
+	plain, err := read("plain", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"pbes2-aes256", "pbes2-3des", "scrypt", "pbe-sha1-3des"} {
+		key, err := read(name, secret)
+		if err != nil || !plain.(*ecdsa.PrivateKey).Equal(key) {
+			t.Errorf("%s: %v", name, err)
+		}
+		for i := range 50 {
+			if _, err := read(name, fmt.Sprint("wrong", i)); !errors.Is(err, errKeyPassword) {
+				t.Errorf("%s, wrong password: %v", name, err)
+			}
+			if name == "scrypt" {
+				break // Slow on purpose.
+			}
+		}
+	}
+	if _, err := read("pbe-md5-des", secret); err == nil || !strings.Contains(err.Error(), "convert it with openssl") {
+		t.Errorf("pbe-md5-des: %v", err)
+	}
+}
+
+// FuzzStores reads what we read ourselves, of any content: an error, or something, but no panic, and no more memory than
+// the store has. PKCS#12 and encrypted keys are left out: they say themselves how much work they want.
+func FuzzStores(f *testing.F) {
+	own := tlstest.Authority(f, "own")
+	for _, seed := range [][]byte{own.JKS("p", "p"), own.TruststoreJKS("p"), []byte(own.KeyPEM("") + own.CertificatesPEM()), nil} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if entries, err := readJKS(data, "", false); err == nil {
+			for _, e := range entries {
+				if e.key == nil && len(e.chain) != 1 {
+					t.Errorf("a trusted entry with %d certificates", len(e.chain))
+				}
+				if key, err := decryptJKSKey(e.key, "p"); err == nil && key == nil {
+					t.Error("neither a key nor an error")
+				}
+			}
+		}
+		if certs, err := readPEMCertificates(string(data)); err == nil && len(certs) == 0 {
+			t.Error("neither a certificate nor an error")
+		}
+		blocks, _ := pemBlocks(string(data))
+		for _, b := range blocks {
+			if key, err := parsePEMKey(b, ""); err == nil && key == nil {
+				t.Error("neither a key nor an error")
+			}
+		}
+	})
 }
 
 // TestKeystoreAsTruststore trusts the owner of a key in a truststore, as Java does, and nobody else whom its authority

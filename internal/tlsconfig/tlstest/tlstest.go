@@ -179,7 +179,7 @@ func (p *Pair) JKS(password, keyPassword string) []byte {
 		entry.CertificateChain = append(entry.CertificateChain, keystore.Certificate{Type: "X509", Content: c.Raw})
 	}
 	ks := keystore.New()
-	if err := ks.SetPrivateKeyEntry("own", entry, []byte(keyPassword)); err != nil {
+	if err := ks.SetPrivateKeyEntry("own", entry, latin1(keyPassword)); err != nil {
 		p.t.Fatal(err)
 	}
 	return p.storeJKS(ks, password)
@@ -201,8 +201,17 @@ func (p *Pair) TruststoreJKS(password string) []byte {
 func (p *Pair) storeJKS(ks keystore.KeyStore, password string) []byte {
 	p.t.Helper()
 	var b bytes.Buffer
-	if err := ks.Store(&b, []byte(password)); err != nil {
+	if err := ks.Store(&b, latin1(password)); err != nil {
 		p.t.Fatal(err)
 	}
 	return b.Bytes()
+}
+
+// latin1 is a password as keystore-go wants it: a byte a character.
+func latin1(password string) []byte {
+	var out []byte
+	for _, c := range password {
+		out = append(out, byte(c))
+	}
+	return out
 }
