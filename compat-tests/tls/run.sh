@@ -93,6 +93,35 @@ rotate() {
 	return 1
 }
 
+# cluster: three nodes whose clients, brokers and controllers all show certificates. What was acknowledged is there after a kill -9.
+cluster() {
+	local base i ready pids=() voters=
+	for ((base = 21000 + RANDOM % 9000; ; base += 10)); do
+		ready=yes
+		for ((i = 1; i <= 6; i++)); do ! (exec 3<> "/dev/tcp/127.0.0.1/$((base + i))") 2> /dev/null || ready=; done
+		[ -z "$ready" ] || break
+	done
+	for i in 1 2 3; do voters+=${voters:+,}$i@127.0.0.1:$((base + 3 + i)); done
+	for i in 1 2 3; do
+		"$OTTLA_BIN" serve -o process.roles=broker,controller -o "node.id=$i" -o "controller.quorum.voters=$voters" -o "log.dirs=$WORK/node$i" \
+			-o "listeners=SSL://127.0.0.1:$((base + i)),CONTROLLER://127.0.0.1:$((base + 3 + i))" -o controller.listener.names=CONTROLLER \
+			-o security.inter.broker.protocol=SSL -o listener.security.protocol.map=CONTROLLER:SSL,SSL:SSL -o ssl.client.auth=required \
+			-o "ssl.keystore.location=$WORK/broker.p12" -o "ssl.keystore.password=$P" -o "ssl.truststore.location=$WORK/trust.p12" -o "ssl.truststore.password=$P" \
+			-o default.replication.factor=3 -o min.insync.replicas=2 > "$WORK/node$i.log" 2>&1 &
+		pids+=($!)
+	done
+	(
+		for ((i = 0; i < 150; i++)); do [ "$(cat "$WORK"/node?.log | grep -c msg=ready)" = 3 ] && break; sleep 0.1; done
+		SSL=127.0.0.1:$((base + 2)); at="--bootstrap-server $SSL --command-config $WORK/with-cert.properties --topic copied"
+		topics with-cert --create --topic copied --partitions 3 && seq 1 2000 | kafka kafka-console-producer $at --command-property acks=all && kill -9 "${pids[0]}" &&
+			[ "$(kafka kafka-console-consumer $at --from-beginning --max-messages 2000 --timeout-ms 20000 | sort -n | md5sum)" = "$(seq 1 2000 | md5sum)" ]
+	)
+	i=$?
+	kill "${pids[@]}" 2> /dev/null
+	wait "${pids[@]}" 2> /dev/null || true
+	return $i
+}
+
 make_stores > /dev/null
 if broker p12 -o "ssl.keystore.location=$WORK/broker.p12" -o "ssl.keystore.password=$P"; then
 	cell "pkcs12: produce and consume" round a plain-trust
@@ -123,4 +152,5 @@ cell "and is named" says "listener SSL: ssl.keystore.location=$WORK/broker.p12: 
 cell "a truststore as keystore stops the start" refused broker bad -o "ssl.keystore.location=$WORK/trust.p12" -o "ssl.keystore.password=$P"
 cell "and that is said" says "there is no private key in it"
 stop
+cell "three nodes with SSL throughout, one killed" cluster
 judge tls "$cells"
