@@ -61,8 +61,11 @@ func Start(ctx context.Context, c Config) (*Broker, error) {
 }
 
 // Addr is the bootstrap address: host and port of the PLAINTEXT listener, empty if there is none.
-func (b *Broker) Addr() string {
-	if a := b.s.Addr("PLAINTEXT"); a != nil {
+func (b *Broker) Addr() string { return b.ListenerAddr("PLAINTEXT") }
+
+// ListenerAddr is host and port of a listener by its name in capitals, empty if there is none.
+func (b *Broker) ListenerAddr(name string) string {
+	if a := b.s.Addr(name); a != nil {
 		return a.String()
 	}
 	return ""

@@ -9,7 +9,7 @@ go_clients=(franz-go sarama kafka-go)
 other_clients=(java librdkafka kafka-python aiokafka kafkajs platformatic)
 case ${1:-} in
 go) names=("${go_clients[@]}") ;;
-all) names=("${go_clients[@]}" "${other_clients[@]}" tools suites hostile crash disk rolling cluster-suites cluster-tools) ;;
+all) names=("${go_clients[@]}" "${other_clients[@]}" tools suites hostile crash disk tls rolling cluster-suites cluster-tools) ;;
 '') sed -n 2,4p "$0" >&2; exit 2 ;;
 *) names=("$@") ;;
 esac

@@ -29,7 +29,7 @@ type ClientConfig struct {
 	// ReuseFetches has Fetch responses share memory: one is valid until the next Fetch is sent, and no two may be
 	// under way.
 	ReuseFetches bool
-	// TLS is set to talk TLS.
+	// TLS is set to talk TLS; without a ServerName it is the host of Address that is expected.
 	TLS *tls.Config
 	// Dial connects; nil means TCP.
 	Dial func(ctx context.Context, address string) (net.Conn, error)
@@ -88,11 +88,9 @@ func Dial(ctx context.Context, cfg ClientConfig) (*Client, error) {
 		return nil, err
 	}
 	if cfg.TLS != nil {
-		t := tls.Client(conn, cfg.TLS)
-		if err := t.HandshakeContext(ctx); err != nil {
-			return nil, errors.Join(err, conn.Close())
+		if conn, err = Handshake(ctx, conn, cfg.TLS, cfg.Address); err != nil {
+			return nil, err
 		}
-		conn = t
 	}
 	c := &Client{cfg: cfg, conn: conn, done: make(chan struct{}), pending: map[int32]*call{}}
 	go c.read()

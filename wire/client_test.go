@@ -22,7 +22,7 @@ import (
 
 func (s *testServer) client(change ...func(*ClientConfig)) *Client {
 	s.t.Helper()
-	cfg := ClientConfig{Address: s.addr, ClientID: "tester", Clock: clock.System{}, Timeout: patience}
+	cfg := ClientConfig{Address: s.addr, TLS: s.tls, ClientID: "tester", Clock: clock.System{}, Timeout: patience}
 	for _, f := range change {
 		f(&cfg)
 	}
@@ -122,7 +122,7 @@ func TestClientTimeout(t *testing.T) {
 }
 
 // selfSigned is a certificate for 127.0.0.1.
-func selfSigned(t *testing.T) (server, client *tls.Config) {
+func selfSigned(t testing.TB) (server, client *tls.Config) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

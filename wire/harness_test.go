@@ -3,6 +3,7 @@ package wire
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
 	"encoding/binary"
 	"fmt"
 	"io"
@@ -28,6 +29,9 @@ func TestMain(m *testing.M) {
 		goleak.IgnoreAnyFunction("github.com/panjf2000/ants/v2.(*poolCommon).purgeStaleWorkers"),
 		goleak.IgnoreAnyFunction("github.com/panjf2000/ants/v2.(*poolCommon).ticktock"))
 }
+
+// transportTLS is TransportStd with TLS.
+const transportTLS Transport = 100
 
 // patience is how long tests wait for what must happen.
 const patience = 20 * time.Second
@@ -70,6 +74,8 @@ type testServer struct {
 	t    testing.TB
 	addr string
 	log  *logBuffer
+	// tls is for clients; nil where the listener is plaintext.
+	tls *tls.Config
 }
 
 // serve starts a server on a free port of the loopback and stops it at the end of the test.
@@ -84,6 +90,12 @@ func serve(t testing.TB, transport Transport, h handlerFunc, change ...func(*Con
 		Clock:     clock.System{},
 		Loops:     2,
 	}
+	var client *tls.Config
+	if transport == transportTLS {
+		ln := &cfg.Listeners[0]
+		ln.Transport = TransportStd
+		ln.TLS, client = selfSigned(t)
+	}
 	for _, f := range change {
 		f(&cfg)
 	}
@@ -96,7 +108,7 @@ func serve(t testing.TB, transport Transport, h handlerFunc, change ...func(*Con
 	if err != nil {
 		t.Fatal(err)
 	}
-	ts := &testServer{Server: s, t: t, addr: bounds[0].Addr.String(), log: log}
+	ts := &testServer{Server: s, t: t, addr: bounds[0].Addr.String(), log: log, tls: client}
 	t.Cleanup(func() { ts.stop() })
 	return ts
 }
@@ -129,13 +141,35 @@ func (s *testServer) dial() *testClient {
 		s.t.Fatal(err)
 	}
 	s.t.Cleanup(func() { c.Close() })
-	return &testClient{t: s.t, c: c}
+	return &testClient{t: s.t, c: secure(c, s.tls), tcp: c.(*net.TCPConn)}
+}
+
+// secure puts TLS over a connection of a client, unless config is nil.
+func secure(c net.Conn, config *tls.Config) net.Conn {
+	if config == nil {
+		return c
+	}
+	return tls.Client(c, config)
 }
 
 // testClient speaks frames.
 type testClient struct {
 	t testing.TB
 	c net.Conn
+	// tcp is the connection below TLS.
+	tcp *net.TCPConn
+}
+
+// closeWrite ends the client's side.
+func (c *testClient) closeWrite() {
+	c.t.Helper()
+	err := c.c.(interface{ CloseWrite() error }).CloseWrite()
+	if err == nil && c.c != net.Conn(c.tcp) {
+		err = c.tcp.CloseWrite()
+	}
+	if err != nil {
+		c.t.Fatalf("close the client's side: %v", err)
+	}
 }
 
 func (c *testClient) send(p []byte) {
@@ -217,6 +251,13 @@ func produce(id int32, acks int16, records []byte) []byte {
 
 // eachTransport runs a test against both transports.
 func eachTransport(t *testing.T, f func(t *testing.T, transport Transport)) {
+	for name, transport := range map[string]Transport{"loop": TransportLoop, "std": TransportStd, "tls": transportTLS} {
+		t.Run(name, func(t *testing.T) { f(t, transport) })
+	}
+}
+
+// eachPlain is eachTransport without TLS, for tests whose clients send before they are accepted.
+func eachPlain(t *testing.T, f func(t *testing.T, transport Transport)) {
 	for name, transport := range map[string]Transport{"loop": TransportLoop, "std": TransportStd} {
 		t.Run(name, func(t *testing.T) { f(t, transport) })
 	}

@@ -40,7 +40,7 @@ func TestMaxConnectionsPerIP(t *testing.T) {
 
 // TestMaxConnections checks that a connection beyond the limit waits until there is room.
 func TestMaxConnections(t *testing.T) {
-	eachTransport(t, func(t *testing.T, transport Transport) {
+	eachPlain(t, func(t *testing.T, transport Transport) {
 		s := serve(t, transport, answerMetadata, func(c *Config) { c.Limits.Connections.Max = 1 })
 		a := s.dial()
 		a.send(metadata(1, "in"))
@@ -58,7 +58,7 @@ func TestMaxConnections(t *testing.T) {
 // TestConnectionLimitsChange raises and lowers the limits of a running server: who waits gets in, and who
 // is too many goes, the longest idle first.
 func TestConnectionLimitsChange(t *testing.T) {
-	eachTransport(t, func(t *testing.T, transport Transport) {
+	eachPlain(t, func(t *testing.T, transport Transport) {
 		s := serve(t, transport, answerMetadata, func(c *Config) { c.Limits.Connections.Max = 1 })
 		a := s.dial()
 		a.send(metadata(1, "in"))

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 )
@@ -22,13 +23,13 @@ const (
 	divertBytes = 4
 )
 
-// stdSocket serves a connection over net.Conn: one goroutine reads; replies are written by a worker
-// as long as there are any.
+// stdSocket serves a connection over net.Conn: one goroutine reads; replies are sent by whoever flushes, and by a
+// worker once it is the client that is waited for.
 type stdSocket struct {
 	link *link
 	// base is the connection below TLS.
 	base net.Conn
-	// conn is base, or TLS over it; set before the first request.
+	// conn is out, or TLS over it; set before the first request.
 	conn net.Conn
 	// closed is closed when the connection is to end.
 	closed    chan struct{}
@@ -36,15 +37,25 @@ type stdSocket struct {
 	// wake has room for one: the reader is to go on.
 	wake chan struct{}
 
-	mu      sync.Mutex
-	queue   outQueue
-	writing bool
-	dead    bool
+	// out is base, below TLS.
+	out *outConn
+	// secured is conn if that is TLS, once it may be told goodbye.
+	secured atomic.Pointer[tls.Conn]
+	// late is set when the handshake took too long.
+	late atomic.Bool
+
+	mu sync.Mutex
+	// The rest is guarded by mu.
+	queue outQueue
+	// sending: a goroutine sends the queue; soon: a worker will.
+	sending, soon bool
+	dead          bool
 }
 
 // prepareStd binds a link to a net.Conn; the returned function starts its goroutine.
 func prepareStd(l *link, c net.Conn, ln *boundListener) func() error {
-	s := &stdSocket{link: l, base: c, conn: c, closed: make(chan struct{}), wake: make(chan struct{}, 1)}
+	out := newOutConn(c, &l.server.pool)
+	s := &stdSocket{link: l, base: c, conn: out, out: out, closed: make(chan struct{}), wake: make(chan struct{}, 1)}
 	l.sock = s
 	return func() error {
 		l.server.readers.Go(func() { s.serve(ln) })
@@ -61,10 +72,14 @@ func (s *stdSocket) serve(ln *boundListener) {
 	}
 	s.mu.Lock()
 	s.dead = true
-	if !s.writing {
+	sending := s.sending
+	if !sending {
 		s.queue.clear()
 	}
 	s.mu.Unlock()
+	if !sending && !diverted {
+		s.out.discard()
+	}
 	if !diverted {
 		s.close()
 	}
@@ -73,13 +88,20 @@ func (s *stdSocket) serve(ln *boundListener) {
 
 // open does what comes before the first request. It reports whether the connection was taken over.
 func (s *stdSocket) open(ln *boundListener) (diverted bool) {
-	late := s.link.server.cfg.Clock.AfterFunc(handshakeTimeout, s.close)
+	late := s.link.server.cfg.Clock.AfterFunc(handshakeTimeout, func() {
+		s.late.Store(true)
+		s.close()
+	})
 	defer late.Stop()
 	if ln.TLS != nil {
-		t := tls.Server(s.base, ln.TLS)
+		t := tls.Server(s.out, ln.TLS)
 		if err := t.Handshake(); err != nil {
 			s.close()
-			if reason := handshakeReason(err); reason != nil {
+			reason := handshakeReason(err)
+			if s.late.Load() {
+				reason = closeBecause(closeHandshake, "the client didn't finish the TLS handshake within %s", handshakeTimeout)
+			}
+			if reason != nil {
 				s.link.server.metrics.Disconnects.Add(1)
 				s.link.server.reasons.log(s.link, reason)
 			}
@@ -88,6 +110,7 @@ func (s *stdSocket) open(ln *boundListener) (diverted bool) {
 		s.conn = t
 	}
 	if ln.Divert == nil {
+		s.settled()
 		return false
 	}
 	first := make([]byte, divertBytes, 64)
@@ -101,8 +124,17 @@ func (s *stdSocket) open(ln *boundListener) (diverted bool) {
 	if ln.Divert(first, &prefixedConn{Conn: s.conn, prefix: first}) {
 		return true
 	}
+	s.settled()
 	s.link.received(first)
 	return false
+}
+
+// settled says that the connection stays, and is ready for requests.
+func (s *stdSocket) settled() {
+	s.out.gather()
+	if t, ok := s.conn.(*tls.Conn); ok {
+		s.secured.Store(t)
+	}
 }
 
 // handshakeReason explains a failed TLS handshake; nil if the client just went away.
@@ -143,6 +175,9 @@ func (s *stdSocket) read() {
 		} else if n, err = s.conn.Read(small.Bytes()); n > 0 {
 			s.link.received(small.Bytes()[:n])
 		}
+		if s.conn != s.out && s.out.unsent() > 0 {
+			s.flush() // TLS may have answered by itself, to an update of keys.
+		}
 		if err != nil {
 			s.readFailed(err)
 			return
@@ -175,88 +210,6 @@ func (s *stdSocket) awaitHangUp() {
 	_ = raw.Read(func(fd uintptr) bool { return hungUp(int(fd)) })
 }
 
-func (s *stdSocket) push(r *reply) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.dead {
-		r.release()
-		return
-	}
-	s.queue.push(r)
-}
-
-// flushCached is flush: no loop sends here.
-func (s *stdSocket) flushCached() { s.flush() }
-
-// flushSoon is flush, which always leaves the sending to a worker.
-func (s *stdSocket) flushSoon() { s.flush() }
-
-func (s *stdSocket) unsent() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.queue.unsent
-}
-
-func (s *stdSocket) flush() {
-	s.mu.Lock()
-	start := !s.writing && !s.dead && !s.queue.empty()
-	if start {
-		s.writing = true
-	}
-	s.mu.Unlock()
-	if start && !s.link.server.workers.start(taskFunc(s.write)) {
-		s.mu.Lock()
-		s.writing = false
-		s.mu.Unlock()
-	}
-}
-
-// write sends the queue until it is empty; it may wait for the client.
-func (s *stdSocket) write() {
-	var pieces [16][]byte
-	s.mu.Lock()
-	for !s.dead && !s.queue.empty() {
-		if head := s.queue.items[0]; head.file != nil {
-			s.mu.Unlock()
-			b, err := readPiece(&s.link.server.pool, &head, filePieceBytes)
-			s.mu.Lock()
-			if err != nil {
-				s.dead = true
-				s.link.server.reasons.event(closeSend, "can't read a file to send", "err", err)
-				break
-			}
-			s.queue.replace(0, b)
-			continue
-		}
-		bufs, _ := s.queue.buffers(pieces[:])
-		s.mu.Unlock()
-		s.link.touch(s.link.server.cfg.Clock.Now())
-		vec := net.Buffers(bufs)
-		n, err := vec.WriteTo(s.conn)
-		s.mu.Lock()
-		s.link.server.metrics.BytesOut.Add(n)
-		s.queue.sent(int(n))
-		if err != nil {
-			s.dead = true
-			break
-		}
-		s.mu.Unlock()
-		s.link.flushed()
-		s.mu.Lock()
-	}
-	s.writing = false
-	failed := s.dead
-	if failed {
-		s.queue.clear()
-	}
-	s.mu.Unlock()
-	if failed {
-		s.close()
-		return
-	}
-	s.link.flushed()
-}
-
 func (s *stdSocket) resume() {
 	select {
 	case s.wake <- struct{}{}:
@@ -268,9 +221,29 @@ func (s *stdSocket) resume() {
 // it waits for a writer.
 func (s *stdSocket) close() {
 	s.closeOnce.Do(func() {
+		s.sayGoodbye()
 		close(s.closed)
 		_ = s.base.Close() // Waiting calls return whether or not this fails.
 	})
+}
+
+// sayGoodbye tells a client that speaks TLS that nothing comes any more, unless it would have to be waited for: its
+// library can tell this from a connection that was cut, and may complain of the latter.
+func (s *stdSocket) sayGoodbye() {
+	t := s.secured.Load()
+	s.mu.Lock()
+	if t == nil || s.sending || s.dead {
+		s.mu.Unlock()
+		return
+	}
+	s.sending = true
+	s.mu.Unlock()
+	if t.CloseWrite() == nil {
+		_, _ = s.out.send(false) // It is a courtesy.
+	}
+	s.mu.Lock()
+	s.sending = false
+	s.mu.Unlock()
 }
 
 // prefixedConn is a connection some bytes of which were read already.

@@ -169,7 +169,7 @@ func TestHalfClose(t *testing.T) {
 		for i := range 5 {
 			c.send(metadata(int32(i), "half"))
 		}
-		c.c.(*net.TCPConn).CloseWrite()
+		c.closeWrite()
 		eventually(t, "the end is seen", func() bool {
 			for _, l := range s.conns.all() {
 				l.mu.Lock()
@@ -202,7 +202,7 @@ func TestHangUpAfterHalfClose(t *testing.T) {
 		c := s.dial()
 		c.send(metadata(1, "parked"))
 		r := <-parked
-		c.c.(*net.TCPConn).CloseWrite()
+		c.closeWrite()
 		eventually(t, "the end is seen", func() bool {
 			for _, l := range s.conns.all() {
 				l.mu.Lock()
@@ -219,7 +219,7 @@ func TestHangUpAfterHalfClose(t *testing.T) {
 			t.Fatal("a half-closed connection was given up")
 		default:
 		}
-		c.c.(*net.TCPConn).SetLinger(0) // The other side is closed by a reset.
+		c.tcp.SetLinger(0) // The other side is closed by a reset.
 		c.c.Close()
 		select {
 		case <-died:
@@ -263,7 +263,7 @@ func TestOnClose(t *testing.T) {
 		c.send(metadata(1, "parked"))
 		r := <-parked
 		eventually(t, "the frame's memory is given back", func() bool { return s.MemoryInUse() == 0 })
-		c.c.(*net.TCPConn).SetLinger(0) // Resets.
+		c.tcp.SetLinger(0) // Resets.
 		c.c.Close()
 		select {
 		case <-died:
@@ -572,9 +572,9 @@ func TestBudgetWaiterDies(t *testing.T) {
 		eventually(t, "it waits", func() bool { return s.metrics.BudgetWaits.Load() == 1 })
 		third.send(produce(3, 0, pattern(1000)))
 		eventually(t, "both wait", func() bool { return s.metrics.BudgetWaits.Load() == 2 })
-		second.c.(*net.TCPConn).SetLinger(0)
+		second.tcp.SetLinger(0)
 		second.c.Close()
-		if transport == TransportStd {
+		if transport != TransportLoop {
 			a.NoReply()
 		}
 		c := <-held

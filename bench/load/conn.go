@@ -24,7 +24,7 @@ type conn struct {
 }
 
 func dial(address string) (*conn, error) {
-	c, err := net.DialTimeout("tcp", address, 5*time.Second)
+	c, err := connect(address)
 	if err != nil {
 		return nil, err
 	}

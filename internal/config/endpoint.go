@@ -47,8 +47,13 @@ type Endpoints struct {
 	Advertised []Advertised
 	// InterBroker is the name of the listener that brokers use among themselves.
 	InterBroker string
+	// InterBrokerProtocol is the security protocol of that listener.
+	InterBrokerProtocol string
 	// Controllers is controller.listener.names.
 	Controllers []string
+	// ControllerProtocol is the security protocol by which this node reaches controllers: that of the first of
+	// Controllers, PLAINTEXT where there is none.
+	ControllerProtocol string
 }
 
 // unreachable warns of listeners that accept connections from everywhere and then send their clients to the

@@ -98,6 +98,12 @@ func endpoints(l *Layers) (Endpoints, error) {
 	if e.InterBroker, err = interBroker(l, protocols); err != nil {
 		return e, err
 	}
+	e.InterBrokerProtocol, e.ControllerProtocol = protocols[e.InterBroker], Plaintext
+	if len(e.Controllers) > 0 {
+		if p, ok := protocols[e.Controllers[0]]; ok {
+			e.ControllerProtocol = p
+		}
+	}
 	return e, e.check(l, r)
 }
 

@@ -27,7 +27,7 @@ var layers = []struct {
 }{
 	{level: 0, packages: []string{"internal/kerror", "internal/clock", "internal/vfs", "internal/buf", "internal/javastring", "internal/uuid", "internal/metrics", "internal/lint"}},
 	{level: 1, packages: []string{"log/batch", "log/files", "coordinator/machine", "internal/config", "internal/record/...", "internal/gen/..."}},
-	{level: 2, packages: []string{"log/index", "log/producer", "log/epoch", "log/validate", "log/clean"}},
+	{level: 2, packages: []string{"log/index", "log/producer", "log/epoch", "log/validate", "log/clean", "internal/tlsconfig/..."}},
 	{level: 3, packages: []string{"log", "controller/image"}, denied: []string{"internal/record/offsets"}},
 	{level: 4, packages: []string{"controller/decide", "coordinator/group/...", "replica/isr"},
 		sideways: []string{"coordinator/group coordinator/group/classic"},

@@ -2,8 +2,10 @@ package server
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"sync"
+	"sync/atomic"
 
 	"github.com/ottla/ottla/wire"
 )
@@ -11,8 +13,10 @@ import (
 // connections are this node's connections to others, one for each key: made when it is first needed, and again
 // after it died or the other node moved. Who waits for one that is being made gives up with its context.
 type connections[K comparable] struct {
-	// config is that of all clients, but for their addresses; its Timeout bounds dialling, too.
+	// config is that of all clients, but for their addresses and TLS; its Timeout bounds dialling, too.
 	config wire.ClientConfig
+	// secure holds the TLS configuration of new connections, nil for plaintext.
+	secure *atomic.Pointer[tls.Config]
 	// closing is the error after close.
 	closing error
 
@@ -28,8 +32,8 @@ type connection struct {
 	client  *wire.Client
 }
 
-func newConnections[K comparable](config wire.ClientConfig, closing error) *connections[K] {
-	return &connections[K]{config: config, closing: closing, places: map[K]*connection{}}
+func newConnections[K comparable](config wire.ClientConfig, secure *atomic.Pointer[tls.Config], closing error) *connections[K] {
+	return &connections[K]{config: config, secure: secure, closing: closing, places: map[K]*connection{}}
 }
 
 // to returns a living connection to an address.
@@ -57,7 +61,7 @@ func (c *connections[K]) to(ctx context.Context, key K, address string) (*wire.C
 	defer cancel()
 	defer c.config.Clock.AfterFunc(c.config.Timeout, cancel).Stop() // However long the request may take.
 	config := c.config
-	config.Address = address
+	config.Address, config.TLS = address, c.secure.Load()
 	client, err := wire.Dial(ctx, config)
 	if err != nil {
 		return nil, err

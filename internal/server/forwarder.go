@@ -2,9 +2,11 @@ package server
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
+	"sync/atomic"
 	"time"
 
 	"github.com/ottla/ottla/controller"
@@ -35,11 +37,12 @@ const (
 	lineVoters
 )
 
-// newForwarder makes a forwarder; timeout bounds dialling. dial connects; nil means TCP.
-func newForwarder(c clock.Clock, nodeID int32, timeout time.Duration, dial func(context.Context, string) (net.Conn, error)) *forwarder {
+// newForwarder makes a forwarder; timeout bounds dialling. dial connects; nil means TCP. secure holds the TLS
+// configuration, nil for plaintext.
+func newForwarder(c clock.Clock, nodeID int32, timeout time.Duration, dial func(context.Context, string) (net.Conn, error), secure *atomic.Pointer[tls.Config]) *forwarder {
 	return &forwarder{newConnections[lineKey](wire.ClientConfig{
 		ClientID: fmt.Sprintf("node-%d", nodeID), Clock: c, Timeout: timeout, Dial: dial,
-	}, errForwarderClosed)}
+	}, secure, errForwarderClosed)}
 }
 
 // Forward implements controller.Forwarder.

@@ -2,11 +2,13 @@ package server
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"log/slog"
 	"net"
 	"net/netip"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -98,7 +100,7 @@ func startControllerListener(t *testing.T, a handlers.ActiveController) string {
 func TestForwarder(t *testing.T) {
 	active := &fakeActive{hold: make(chan struct{}), gone: make(chan int32, 1)}
 	address := startControllerListener(t, active)
-	f := newForwarder(clock.System{}, 7, 5*time.Second, nil)
+	f := newForwarder(clock.System{}, 7, 5*time.Second, nil, new(atomic.Pointer[tls.Config]))
 	t.Cleanup(func() {
 		if err := f.close(); err != nil {
 			t.Error(err)

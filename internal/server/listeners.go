@@ -1,6 +1,7 @@
 package server
 
 import (
+	"crypto/tls"
 	"fmt"
 	"net"
 	"net/netip"
@@ -16,8 +17,8 @@ import (
 // securityProtocols are Kafka's numbers of the protocols.
 var securityProtocols = map[string]int16{config.Plaintext: 0, config.SSL: 1, config.SASLPlaintext: 2, config.SASLSSL: 3}
 
-// listeners turns the configured listeners into the transport's.
-func listeners(b *config.Broker) ([]wire.Listener, error) {
+// listeners turns the configured listeners into the transport's; secure makes the TLS configuration of one.
+func listeners(b *config.Broker, secure func(listener string) (*tls.Config, error)) ([]wire.Listener, error) {
 	var out []wire.Listener
 	// Kafka counts the controller's connections apart: a broker's only listener is protected from no other.
 	brokerListeners := 0
@@ -27,19 +28,32 @@ func listeners(b *config.Broker) ([]wire.Listener, error) {
 		}
 	}
 	for _, e := range b.Endpoints.Listeners {
-		if e.SecurityProtocol != config.Plaintext {
-			return nil, fmt.Errorf("listeners: %s uses %s, which this version doesn't serve; only PLAINTEXT is", e.Name, e.SecurityProtocol)
+		var encryption *tls.Config
+		switch e.SecurityProtocol {
+		case config.Plaintext:
+		case config.SSL:
+			var err error
+			if encryption, err = secure(e.Name); err != nil {
+				return nil, err
+			}
+		default:
+			return nil, notServed("listeners", e.Name, e.SecurityProtocol)
 		}
 		role := wire.RoleBroker
 		if b.Endpoints.IsController(e.Name) {
 			role = wire.RoleController
 		}
 		out = append(out, wire.Listener{
-			Name: e.Name, SecurityProtocol: e.SecurityProtocol, Address: e.Address(), Role: role,
+			Name: e.Name, SecurityProtocol: e.SecurityProtocol, Address: e.Address(), Role: role, TLS: encryption,
 			Protected: role == wire.RoleController || e.Name == b.Endpoints.InterBroker && brokerListeners > 1,
 		})
 	}
 	return out, nil
+}
+
+// notServed is the error for a listener's protocol.
+func notServed(key, listener, protocol string) error {
+	return fmt.Errorf("%s: %s uses %s, which this version doesn't serve; only PLAINTEXT and SSL are", key, listener, protocol)
 }
 
 func limits(b *config.Broker) wire.Limits {

@@ -48,11 +48,14 @@ func TestNetworkSettings(t *testing.T) {
 
 // TestSecurityProtocols refuses a listener whose protocol isn't served, rather than serve it in the clear.
 func TestSecurityProtocols(t *testing.T) {
-	b, _, err := config.Load(map[string]string{"listeners": "SSL://localhost:9093", "security.inter.broker.protocol": "SSL"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if ls, err := listeners(b); err == nil {
-		t.Errorf("%+v", ls)
+	for _, protocol := range []string{"SASL_PLAINTEXT", "SASL_SSL"} {
+		b, _, err := config.Load(map[string]string{"listeners": protocol + "://localhost:9093", "security.inter.broker.protocol": protocol})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := "listeners: " + protocol + " uses " + protocol + ", which this version doesn't serve; only PLAINTEXT and SSL are"
+		if ls, err := listeners(b, nil); err == nil || err.Error() != want {
+			t.Errorf("%+v, %v", ls, err)
+		}
 	}
 }

@@ -67,7 +67,9 @@ type Server struct {
 	diverted  atomic.Pointer[controller.Controller]
 	forwarder *forwarder
 	peers     *peers
-	metrics   *metricsPage
+	// encryption is the TLS of listeners, and of connections to other nodes.
+	encryption *encryption
+	metrics    *metricsPage
 	// lifecycle is nil until this broker is registered.
 	lifecycle atomic.Pointer[lifecycle]
 
@@ -85,6 +87,7 @@ func Start(ctx context.Context, settings *config.Broker, env Environment, logger
 		settings: config.NewStore(settings), env: env, logger: logger, random: &lockedRand{r: env.Rand},
 		codecs: batch.NewCodecs(), failed: make(chan struct{}),
 	}
+	s.encryption = newEncryption(&s.env, logger)
 	if err := s.start(ctx); err != nil {
 		stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), abortTimeout)
 		defer cancel()

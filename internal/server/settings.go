@@ -72,6 +72,7 @@ func (s *Server) followSettings(_, img *image.Image, delta *image.Delta) {
 		if c.Resource.Type == image.ResourceBroker {
 			node := strconv.Itoa(int(s.settings.Broker().NodeID))
 			b := s.settings.SetDynamic(img.Configs(image.ResourceBroker, node), img.Configs(image.ResourceBroker, ""))
+			s.encryption.reload(b)
 			s.wire.SetConnectionLimits(connectionLimits(&b.Network))
 			s.logs.SetProducerIDExpiration(milliseconds(b.Logs.ProducerIDExpirationMs))
 			s.logs.SetMinFreeBytes(b.Logs.MinFreeBytes)

@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"crypto/tls"
 	"fmt"
 	"math/rand/v2"
 	"net"
@@ -72,8 +73,11 @@ func (s *Server) start(ctx context.Context) error {
 
 // startSockets binds the listeners; requests are held back by the gates.
 func (s *Server) startSockets(b *config.Broker) error {
-	ls, err := listeners(b)
+	ls, err := listeners(b, func(name string) (*tls.Config, error) { return s.encryption.listener(b, name) })
 	if err != nil {
+		return err
+	}
+	if err := s.encryption.clients(b); err != nil {
 		return err
 	}
 	for i := range ls {
@@ -161,11 +165,8 @@ func (s *Server) newController(b *config.Broker) error {
 		return err
 	}
 	if cfg.Role == controller.RoleBroker || s.hasControllerListener(b) {
-		s.forwarder = newForwarder(s.env.Clock, b.NodeID, milliseconds(b.Quorum.RequestTimeoutMs), s.env.Dial)
-		cfg.Forwarder, cfg.Network = s.forwarder, controller.Network(controller.TCP{})
-		if s.env.Dial != nil {
-			cfg.Network = dialNetwork(s.env.Dial)
-		}
+		s.forwarder = newForwarder(s.env.Clock, b.NodeID, milliseconds(b.Quorum.RequestTimeoutMs), s.env.Dial, &s.encryption.controllers)
+		cfg.Forwarder, cfg.Network = s.forwarder, s.encryption.network(s.env.Dial)
 	}
 	if s.controller, err = controller.New(cfg); err != nil {
 		return err
@@ -204,7 +205,7 @@ func (s *Server) newBroker(b *config.Broker) {
 		conns: newConnections[peerKey](wire.ClientConfig{
 			ClientID: fmt.Sprintf("broker-%d", b.NodeID), Clock: s.env.Clock, Timeout: milliseconds(b.Replication.SocketTimeoutMs), Dial: s.env.Dial,
 			ReuseFetches: true, // Each fetcher has a connection of its own, and one fetch at a time.
-		}, errPeersClosed),
+		}, &s.encryption.brokers, errPeersClosed),
 	}
 	s.replicas = replica.NewManager(replica.Config{
 		NodeID: b.NodeID, IncarnationID: s.controller.Incarnation(), Logs: s.logs, Clock: s.env.Clock, Logger: s.logger,

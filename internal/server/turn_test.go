@@ -2,8 +2,10 @@ package server
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"net"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -18,7 +20,7 @@ func TestConnectGivesUpWithItsContext(t *testing.T) {
 		f := newForwarder(clock.System{}, 1, time.Minute, func(ctx context.Context, _ string) (net.Conn, error) {
 			<-ctx.Done()
 			return nil, context.Cause(ctx)
-		})
+		}, new(atomic.Pointer[tls.Config]))
 		slow := make(chan struct{})
 		go func() {
 			defer close(slow)

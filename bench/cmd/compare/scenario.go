@@ -96,6 +96,8 @@ func scenarios(o options) []scenario {
 		fetch("fetch 16 KiB", 16<<10, n(20_000)),
 		fetch("fetch 1 MiB", 1<<20, n(2_500)),
 		fetch("fetch 8 MiB", 8<<20, n(400)),
+		secured("TLS produce 16 KiB acks=1", produce("", load.Produce{BatchBytes: 16 << 10, Depth: 5, Acks: 1, Requests: n(20_000)})),
+		secured("TLS fetch 1 MiB", fetch("", 1<<20, n(1_500))),
 		producerPerf(o, "producer-perf 1 KiB acks=all", 1024, "all", n(300_000)),
 		producerPerf(o, "producer-perf 100 B acks=1", 100, "1", n(1_500_000)),
 		consumerPerf(o, "consumer-perf 1 KiB", min(n(400_000), filledBytes(o)>>10*9/10)),
@@ -166,6 +168,8 @@ func warm(ctx context.Context, o options, n *node.Node) error {
 		produce("", load.Produce{BatchBytes: 512 << 10, Depth: 5, Acks: 1, Requests: 1_000 / part}),
 		fetch("", 16<<10, 80_000/part),
 		fetch("", 1<<20, 2_000/part),
+		secured("", produce("", load.Produce{BatchBytes: 16 << 10, Depth: 5, Acks: 1, Requests: 20_000 / part})),
+		secured("", fetch("", 1<<20, 1_000/part)),
 		producerPerf(o, "", 100, "1", 3_000_000/part),
 	} {
 		if err := ctx.Err(); err != nil {

@@ -35,11 +35,15 @@ func startBoth(ctx context.Context, o options, rep *report) (ottla, kafka *node.
 		}
 		return nil, fmt.Errorf("%s must be started at least once", name)
 	}
-	kafka, err = start(o.kafkaStarts, "kafka", func(dir string) (*node.Node, error) { return node.StartKafka(ctx, o.java, o.libs, dir) })
+	secure, err := node.SecureSettings(o.dir)
 	if err != nil {
 		return nil, nil, err
 	}
-	ottla, err = start(o.starts, "ottla", func(dir string) (*node.Node, error) { return node.StartOttla(ctx, o.ottla, dir) })
+	kafka, err = start(o.kafkaStarts, "kafka", func(dir string) (*node.Node, error) { return node.StartKafka(ctx, o.java, o.libs, dir, secure...) })
+	if err != nil {
+		return nil, nil, err
+	}
+	ottla, err = start(o.starts, "ottla", func(dir string) (*node.Node, error) { return node.StartOttla(ctx, o.ottla, dir, secure...) })
 	if err != nil {
 		_ = kafka.Stop() // The first error tells more.
 		return nil, nil, err

@@ -21,7 +21,7 @@ type options struct {
 	pid, size, record, connections, depth, partition int
 	acks                                             int
 	requests                                         int64
-	keep                                             bool
+	keep, tls                                        bool
 }
 
 func main() {
@@ -37,8 +37,12 @@ func main() {
 	flag.IntVar(&o.depth, "depth", 5, "Produce requests in flight on a connection")
 	flag.IntVar(&o.acks, "acks", 1, "acks of a Produce request: 1 or -1")
 	flag.Int64Var(&o.requests, "requests", 10_000, "requests on all connections together")
+	flag.BoolVar(&o.tls, "tls", false, "talk TLS; the broker's certificate isn't verified")
 	flag.BoolVar(&o.keep, "keep", false, "don't delete the topic")
 	flag.Parse()
+	if o.tls {
+		o.address = load.SecureScheme + o.address
+	}
 	if err := run(o); err != nil {
 		fmt.Fprintln(os.Stderr, "load:", err)
 		os.Exit(1)

@@ -19,7 +19,9 @@ import (
 type Node struct {
 	Name    string
 	Address string
-	Pid     int
+	// Secure is the address of the listener for SSL, empty if there is none.
+	Secure string
+	Pid    int
 	// Data is the log directory.
 	Data string
 	// StartTime is from exec to the first Metadata answer that has a broker.

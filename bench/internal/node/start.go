@@ -17,11 +17,11 @@ import (
 const settings = `process.roles=broker,controller
 node.id=1
 controller.quorum.bootstrap.servers=%[2]s
-listeners=PLAINTEXT://%[1]s,CONTROLLER://%[2]s
-advertised.listeners=PLAINTEXT://%[1]s,CONTROLLER://%[2]s
+listeners=PLAINTEXT://%[1]s,CONTROLLER://%[2]s%[4]s
+advertised.listeners=PLAINTEXT://%[1]s,CONTROLLER://%[2]s%[4]s
 inter.broker.listener.name=PLAINTEXT
 controller.listener.names=CONTROLLER
-listener.security.protocol.map=CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT
+listener.security.protocol.map=CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT,SSL:SSL
 log.dirs=%[3]s
 num.network.threads=3
 num.io.threads=8
@@ -37,26 +37,32 @@ func DataDir(dir string) string { return filepath.Join(dir, "data") }
 
 // prepare writes the settings of a node into dir, and more ones if there are any. What is in the log
 // directory stays, so that a stopped node can be started again.
-func prepare(dir string, more []string) (address, file string, err error) {
+// With a keystore among them there is a third listener, for SSL, at address secureAt.
+func prepare(dir string, more []string) (address, secureAt, file string, err error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return "", "", err
+		return "", "", "", err
 	}
-	free, err := freeAddresses(2)
+	free, err := freeAddresses(3)
 	if err != nil {
-		return "", "", err
+		return "", "", "", err
+	}
+	third := ""
+	if secure(more) {
+		secureAt = free[2]
+		third = ",SSL://" + secureAt
 	}
 	file = filepath.Join(dir, "server.properties")
-	text := fmt.Sprintf(settings, free[0], free[1], DataDir(dir)) + strings.Join(more, "\n") + "\n"
-	return free[0], file, os.WriteFile(file, []byte(text), 0o644)
+	text := fmt.Sprintf(settings, free[0], free[1], DataDir(dir), third) + strings.Join(more, "\n") + "\n"
+	return free[0], secureAt, file, os.WriteFile(file, []byte(text), 0o644)
 }
 
 // StartOttla starts Ottla in dir, with more settings ("name=value") than the usual ones.
 func StartOttla(ctx context.Context, binary, dir string, more ...string) (*Node, error) {
-	address, file, err := prepare(dir, more)
+	address, secureAt, file, err := prepare(dir, more)
 	if err != nil {
 		return nil, err
 	}
-	return launch(ctx, "ottla", address, dir, exec.Command(binary, "serve", "-c", file))
+	return withSecure(secureAt)(launch(ctx, "ottla", address, dir, exec.Command(binary, "serve", "-c", file)))
 }
 
 // RestartOttla starts Ottla again with the settings and the data that StartOttla left in dir. It waits
@@ -83,7 +89,7 @@ var kafkaFlags = strings.Fields(`-Xms1g -Xmx1g -server -XX:+UseG1GC -XX:MaxGCPau
 // StartKafka starts Kafka from the jars in libs in dir, whose log directory is formatted if it is new, with
 // more settings than the usual ones. Formatting isn't part of the start time.
 func StartKafka(ctx context.Context, java, libs, dir string, more ...string) (*Node, error) {
-	address, file, err := prepare(dir, more)
+	address, secureAt, file, err := prepare(dir, more)
 	if err != nil {
 		return nil, err
 	}
@@ -96,5 +102,5 @@ func StartKafka(ctx context.Context, java, libs, dir string, more ...string) (*N
 		}
 	}
 	args := append(append([]string(nil), kafkaFlags...), "-cp", classPath, "kafka.Kafka", file)
-	return launch(ctx, "kafka", address, dir, exec.Command(java, args...))
+	return withSecure(secureAt)(launch(ctx, "kafka", address, dir, exec.Command(java, args...)))
 }
