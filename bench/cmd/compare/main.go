@@ -40,7 +40,7 @@ func main() {
 	flag.IntVar(&o.rounds, "rounds", 5, "rounds of each scenario")
 	flag.IntVar(&o.starts, "starts", 10, "starts of Ottla to time")
 	flag.IntVar(&o.kafkaStarts, "kafka-starts", 3, "starts of Kafka to time")
-	flag.Int64Var(&o.scale, "scale", 1, "do this fraction of the work: 3 is a third")
+	flag.Int64Var(&o.scale, "scale", 2, "do this fraction of the work: 3 is a third; with 2 five rounds fit into the limit")
 	flag.BoolVar(&o.quick, "quick", false, "little warming, a quarter of the work, two rounds, four minutes; for a look, not for quoting")
 	flag.StringVar(&o.only, "only", "", "regular expression of scenarios to run")
 	flag.DurationVar(&o.limit, "limit", 19*time.Minute, "begin no run after this time")
