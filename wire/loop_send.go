@@ -210,7 +210,12 @@ func (s *loopSocket) readFile(i int, cached bool) error {
 	return nil
 }
 
-// sendFile sends from the file at the head of the queue. Requires: as step.
+// lingerMillis is how long a worker waits for a client to read on before it leaves the rest to the poller. A client that
+// reads makes room in less: waiting for it takes one switch of threads, the way through the poller three.
+const lingerMillis = 2
+
+// sendFile sends from the file at the head of the queue until it is sent, or the client doesn't read on. Requires: as
+// step.
 func (s *loopSocket) sendFile() error {
 	item := s.queue.items[0]
 	in, _ := item.file.Fd()
@@ -226,18 +231,39 @@ func (s *loopSocket) sendFile() error {
 		}
 		return err
 	}
-	s.mu.Unlock()
-	n, err := sendFile(out, int(in), item.position, min(item.left, turnBytes))
-	_ = unix.Close(out) // Only a number: the socket stays open.
-	s.mu.Lock()
-	switch {
-	case n > 0:
-		s.count(n)
-		return nil // What stopped it shows at the next call.
-	case errors.Is(err, unix.EINTR):
-		return nil
-	case err == nil:
-		return fmt.Errorf("%w: the file ends before position %d", io.ErrUnexpectedEOF, item.position)
+	for err == nil && item.left > 0 && !s.closed {
+		want := min(item.left, turnBytes)
+		s.mu.Unlock()
+		var n int
+		n, err = sendFile(out, int(in), item.position, want)
+		switch {
+		case n > 0:
+			err = nil // It shows at the next call.
+		case errors.Is(err, unix.EINTR):
+			err = nil
+		case err == nil:
+			err = fmt.Errorf("%w: the file ends before position %d", io.ErrUnexpectedEOF, item.position)
+		}
+		full := errors.Is(err, unix.EAGAIN) || err == nil && n < want
+		if full && writableWithin(out, lingerMillis) {
+			err = nil
+		} else if full {
+			err = unix.EAGAIN
+		}
+		s.mu.Lock()
+		if n > 0 {
+			item.position += int64(n)
+			item.left -= n
+			s.count(n)
+		}
 	}
+	_ = unix.Close(out) // Only a number: the socket stays open.
 	return err
+}
+
+// writableWithin waits until a socket has room, or is broken, which the next call tells.
+func writableWithin(fd, millis int) bool {
+	fds := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLOUT}}
+	n, err := unix.Poll(fds, millis)
+	return err == nil && n > 0
 }
