@@ -44,7 +44,7 @@ func (l *Log) swap(c *cleaning, s *cleanedSegment, old []*segment) error {
 			names = append(names, f.name)
 		}
 	}
-	l.host.after(l.settings.Load().FileDeleteDelay, func() {
+	l.host.removeAfter(l.settings.Load().FileDeleteDelay, func() {
 		if err := l.removeFiles(names); err != nil && l.dir.offline() == nil && l.gone.Load() == nil {
 			l.logger.Warn("can't remove compacted segments", "partition", l.tp.String(), "error", err)
 		}

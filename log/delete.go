@@ -98,7 +98,7 @@ func (m *Manager) takeOut(logs []*Log, suffix string) error {
 				if d.cramped() {
 					delay = 0
 				}
-				m.after(delay, func() { m.removeDir(d, to) })
+				m.removeAfter(delay, func() { m.removeDir(d, to) })
 			}
 		}
 	}
@@ -183,7 +183,7 @@ func (m *Manager) removeDirLater(d *dir, full string) {
 	if !strings.HasSuffix(name, deleteDirSuffix) {
 		panic("commitlog: removal of " + full)
 	}
-	m.after(0, func() { m.removeDir(d, full) })
+	m.removeAfter(0, func() { m.removeDir(d, full) })
 }
 
 // removeDir removes a deleted partition's directory.

@@ -175,7 +175,7 @@ func (m *Manager) replace(l, f *Log) (*Log, error) {
 		delete(m.futures, f.tp)
 	}
 	m.logsMu.Unlock()
-	m.after(l.Config().FileDeleteDelay, func() { m.removeDir(from, source) })
+	m.removeAfter(l.Config().FileDeleteDelay, func() { m.removeDir(from, source) })
 	if failed != nil {
 		f.dir.fail(failed)
 		return f, storageError(failed)

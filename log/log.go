@@ -126,8 +126,8 @@ type host interface {
 	flushSoon(l *Log)
 	// crowded says that so many files wait for a flush that whoever appends must wait for his.
 	crowded() bool
-	// after runs f once d has passed, unless the manager is closed first.
-	after(d time.Duration, f func())
+	// removeAfter runs f, which removes files, once d has passed, unless the manager is closed first. One f runs at a time.
+	removeAfter(d time.Duration, f func())
 	// checkpointRecoveryPoints and checkpointLogStarts write the directory's files durably.
 	checkpointRecoveryPoints(d *dir) error
 	checkpointLogStarts(d *dir) error

@@ -277,8 +277,8 @@ func (m *Manager) crowded() bool {
 	return pinned > limit+limit/2
 }
 
-// after implements host.
-func (m *Manager) after(d time.Duration, f func()) { m.tasks.after(d, f) }
+// removeAfter implements host.
+func (m *Manager) removeAfter(d time.Duration, f func()) { m.tasks.afterInTurn(d, f) }
 
 // jitter implements host.
 func (m *Manager) jitter(n int64) int64 {

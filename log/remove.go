@@ -47,7 +47,7 @@ func (l *Log) removeSegments(gone []*segment, later bool) error {
 	if !later {
 		return l.removeFiles(names)
 	}
-	l.host.after(l.settings.Load().FileDeleteDelay, func() {
+	l.host.removeAfter(l.settings.Load().FileDeleteDelay, func() {
 		if err := l.removeFiles(names); err != nil && l.dir.offline() == nil {
 			l.logger.Warn("can't remove deleted segments", "partition", l.tp.String(), "error", err)
 		}

@@ -7,7 +7,7 @@ import (
 	"github.com/ottla/ottla/internal/clock"
 )
 
-// scheduler runs functions later and again and again, each on a goroutine of its own, until stop.
+// scheduler runs functions later and again and again until stop: each on a goroutine of its own, or one after the other.
 type scheduler struct {
 	clk clock.Clock
 
@@ -15,6 +15,9 @@ type scheduler struct {
 	stopped bool
 	timers  map[*task]struct{}
 	running sync.WaitGroup
+	// queue is what is due of afterInTurn; inTurn says that a goroutine runs it.
+	queue  []func()
+	inTurn bool
 }
 
 // task is a function that waits for its time.
@@ -47,6 +50,34 @@ func (s *scheduler) after(d time.Duration, f func()) {
 			f()
 		}
 	})
+}
+
+// afterInTurn is after for what waits for the disk: one function at a time. As many goroutines would take a thread of the
+// system each, and the process has a limit of them.
+func (s *scheduler) afterInTurn(d time.Duration, f func()) {
+	s.after(d, func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.queue = append(s.queue, f)
+		if !s.inTurn {
+			s.runQueue()
+		}
+	})
+}
+
+// runQueue runs what is due until nothing is, or the scheduler is stopped. Requires: s.mu held, which it gives up
+// meanwhile.
+func (s *scheduler) runQueue() {
+	s.inTurn = true
+	for len(s.queue) > 0 && !s.stopped {
+		f := s.queue[0]
+		s.queue[0] = nil
+		s.queue = s.queue[1:]
+		s.mu.Unlock()
+		f()
+		s.mu.Lock()
+	}
+	s.queue, s.inTurn = nil, false
 }
 
 // every runs f after first, and then again and again, interval after its last end. An interval of zero or

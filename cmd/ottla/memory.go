@@ -11,6 +11,10 @@ import (
 // page cache's dirty pages and whatever else runs in the container.
 const memoryShare = 0.8
 
+// maxThreads is how many threads of the system the process may have before Go ends it. Go's 10,000 would be reached by as many
+// connections whose requests wait for a disk that doesn't answer; each takes about 25 kB.
+const maxThreads = 100_000
+
 // limitMemory tells Go of the memory limit that the process runs under, so that garbage is collected before the kernel
 // ends the process. GOMEMLIMIT goes before it; without a limit nothing changes.
 func limitMemory(logger *slog.Logger, provider memlimit.Provider) {

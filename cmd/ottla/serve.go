@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"syscall"
 
 	"github.com/KimMachineGun/automemlimit/memlimit"
@@ -28,6 +29,7 @@ type serveCommand struct {
 func (c *serveCommand) Run() error {
 	level := &slog.LevelVar{}
 	logger := newLogger(os.Stderr, os.Getenv("OTTLA_LOG_FORMAT"), level)
+	debug.SetMaxThreads(maxThreads)
 	limitMemory(logger, memlimit.FromCgroup)
 	settings, warnings, err := c.settings(os.Environ())
 	if err != nil {
