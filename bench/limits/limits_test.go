@@ -86,6 +86,38 @@ func BenchmarkPwrite(b *testing.B) {
 	})
 }
 
+// BenchmarkPwriteFiles appends 2 KiB to one of so many files in turn: what a file system takes for the number of files alone.
+func BenchmarkPwriteFiles(b *testing.B) {
+	for _, files := range []int{1, 10, 100, 1000, 10_000} {
+		b.Run(strconv.Itoa(files), func(b *testing.B) {
+			dir := b.TempDir()
+			all := make([]*os.File, files)
+			p := make([]byte, 2<<10)
+			for i := range all {
+				f, err := os.Create(filepath.Join(dir, strconv.Itoa(i)))
+				if err != nil {
+					b.Fatal(err)
+				}
+				defer f.Close()
+				if _, err := f.WriteAt(p, 0); err != nil {
+					b.Fatal(err)
+				}
+				all[i] = f
+			}
+			syscall.Sync() // What making them left to do isn't part of it.
+			n := 0
+			before := cpu(b)
+			for b.Loop() {
+				if _, err := all[n%files].WriteAt(p, int64(1+n/files)*int64(len(p))); err != nil {
+					b.Fatal(err)
+				}
+				n++
+			}
+			b.ReportMetric((cpu(b)-before)*1e6/float64(b.N), "cpu-us/op")
+		})
+	}
+}
+
 // drained is a loopback connection whose other end is read and dropped.
 func drained(b *testing.B) *net.TCPConn {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
