@@ -28,7 +28,10 @@ const (
 // manyPartitions measures single records to very many partitions. They are made once a broker, and
 // written to once before it counts.
 func manyPartitions(ctx context.Context, o options, rep *report, only *regexp.Regexp, nodes []*node.Node, began time.Time) (err error) {
-	names := make([]string, max(manyTopics/o.scale, 1))
+	names := make([]string, max(min(manyTopics, manyTopics*usualScale/o.scale), 1))
+	if o.quick {
+		names = names[:len(names)/2] // They take longer to make than to measure.
+	}
 	for i := range names {
 		names[i] = fmt.Sprintf("bench-many-%02d", i)
 	}
