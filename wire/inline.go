@@ -30,19 +30,10 @@ func (l *link) runInline() {
 			l.startWorker(l)
 			return
 		}
-		var s *slot
-		if !l.dead && !l.closing {
-			s = l.conn.Start()
-		}
+		s := l.serveNext(true)
 		if s == nil {
-			l.running = false
-			l.settle()
 			return
 		}
-		s.link, s.inline = l, true
-		frame, clientID := s.frame, l.clientID
-		l.settle()
-		l.serve(s, frame, clientID)
 		l.mu.Lock()
 		s.inline = false
 		l.mu.Unlock()

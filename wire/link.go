@@ -276,21 +276,31 @@ func (l *link) startWorker(t task) {
 func (l *link) run() {
 	for {
 		l.mu.Lock()
-		var s *slot
-		if !l.dead && !l.closing {
-			s = l.conn.Start()
-		}
+		s := l.serveNext(false)
 		if s == nil {
-			l.running = false
-			l.settle()
 			return
 		}
-		s.link = l
-		frame, clientID := s.frame, l.clientID
-		l.settle() // Room in the queue may let the transport read on.
-		l.serve(s, frame, clientID)
 		l.reuse(s)
 	}
+}
+
+// serveNext starts the next request that may run and serves it; without one it ends the running, and returns nil. It
+// unlocks. Requires: l.mu held.
+func (l *link) serveNext(inline bool) *slot {
+	var s *slot
+	if !l.dead && !l.closing {
+		s = l.conn.Start()
+	}
+	if s == nil {
+		l.running = false
+		l.settle()
+		return nil
+	}
+	s.link, s.inline = l, inline
+	frame, clientID := s.frame, l.clientID
+	l.settle() // Room in the queue may let the transport read on.
+	l.serve(s, frame, clientID)
+	return s
 }
 
 // serve decodes a request and hands it to the handler, or completes it if it can't be. lastID is the client id of the
