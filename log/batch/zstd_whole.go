@@ -3,6 +3,7 @@ package batch
 import (
 	"encoding/binary"
 
+	"github.com/cespare/xxhash/v2"
 	"github.com/klauspost/compress/zstd"
 )
 
@@ -38,7 +39,7 @@ func storedZstd(src []byte) (records []byte, ok bool) {
 		return nil, false
 	}
 	records = src[start:end]
-	return records, tail == 0 || binary.LittleEndian.Uint32(src[end:]) == uint32(xxh64(records))
+	return records, tail == 0 || binary.LittleEndian.Uint32(src[end:]) == uint32(xxhash.Sum64(records))
 }
 
 // zstdBound is the most that can come out of src, by the heads of its first frame and that one's blocks; or more than
