@@ -3,7 +3,6 @@ package commitlog
 import (
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path"
 
@@ -40,22 +39,5 @@ func writeFileAtomic(fs vfs.FS, name string, content []byte) error {
 
 // readFile reads a small file whole. A missing one is an error that is fs.ErrNotExist.
 func readFile(fs vfs.FS, name string) ([]byte, error) {
-	f, err := fs.OpenFile(name, os.O_RDONLY, 0)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	size, err := f.Size()
-	if err != nil {
-		return nil, err
-	}
-	if size > maxSmallFileBytes {
-		return nil, fmt.Errorf("%s has %d bytes, at most %d are expected", name, size, maxSmallFileBytes)
-	}
-	b := make([]byte, size)
-	n, err := f.ReadAt(b, 0)
-	if err != nil && !errors.Is(err, io.EOF) {
-		return nil, fmt.Errorf("read %s: %w", name, err)
-	}
-	return b[:n], nil
+	return vfs.ReadFile(fs, name, maxSmallFileBytes)
 }

@@ -3,10 +3,8 @@ package server
 import (
 	"context"
 	"crypto/tls"
-	"io"
 	"log/slog"
 	"net"
-	"os"
 	"sync/atomic"
 
 	"github.com/ottla/ottla/controller"
@@ -27,30 +25,15 @@ type encryption struct {
 	brokers, controllers atomic.Pointer[tls.Config]
 }
 
+// maxStoreBytes bounds what is read of a keystore or truststore; they have some thousand bytes.
+const maxStoreBytes = 64 << 20
+
 func newEncryption(env *Environment, logger *slog.Logger) *encryption {
 	return &encryption{
-		source:    tlsconfig.Source{ReadFile: func(name string) ([]byte, error) { return readFile(env.FS, name) }, Now: env.Clock.Now},
+		source:    tlsconfig.Source{ReadFile: func(name string) ([]byte, error) { return vfs.ReadFile(env.FS, name, maxStoreBytes) }, Now: env.Clock.Now},
 		logger:    logger,
 		listeners: map[string]*tlsconfig.Reloadable{},
 	}
-}
-
-// readFile reads a file whole.
-func readFile(fs vfs.FS, name string) ([]byte, error) {
-	f, err := fs.OpenFile(name, os.O_RDONLY, 0)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	size, err := f.Size()
-	if err != nil {
-		return nil, err
-	}
-	data := make([]byte, size)
-	if _, err := io.ReadFull(io.NewSectionReader(f, 0, size), data); err != nil {
-		return nil, err
-	}
-	return data, nil
 }
 
 // listener makes the configuration of a listener.
