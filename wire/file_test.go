@@ -30,11 +30,9 @@ func (f *testFile) Position() int64                              { return f.posi
 func (f *testFile) Len() int                                     { return f.length }
 func (f *testFile) Release()                                     { f.released.Add(1) }
 
-// TestFileRanges sends replies of bytes and file ranges of all sizes, with and without a descriptor, to
-// a client that reads only after the socket is full, and checks every byte and that each range
-// is released once.
-func TestFileRanges(t *testing.T) {
-	content := pattern(3 << 20)
+// fileOf is an open file with that content, closed at the end of the test.
+func fileOf(t *testing.T, content []byte) *os.File {
+	t.Helper()
 	name := filepath.Join(t.TempDir(), "segment")
 	if err := os.WriteFile(name, content, 0o644); err != nil {
 		t.Fatal(err)
@@ -43,7 +41,16 @@ func TestFileRanges(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer f.Close()
+	t.Cleanup(func() { f.Close() })
+	return f
+}
+
+// TestFileRanges sends replies of bytes and file ranges of all sizes, with and without a descriptor, to
+// a client that reads only after the socket is full, and checks every byte and that each range
+// is released once.
+func TestFileRanges(t *testing.T) {
+	content := pattern(3 << 20)
+	f := fileOf(t, content)
 	eachTransport(t, func(t *testing.T, transport Transport) {
 		var taken, released atomic.Int32
 		rangeOf := func(position int64, n int, noFd bool) Chunk {
@@ -91,15 +98,7 @@ func TestFileRanges(t *testing.T) {
 // TestTruncatedFile checks that a file that is shorter than promised closes the connection rather than
 // send a frame that is short.
 func TestTruncatedFile(t *testing.T) {
-	name := filepath.Join(t.TempDir(), "short")
-	if err := os.WriteFile(name, make([]byte, 100<<10), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	f, err := os.Open(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
+	f := fileOf(t, make([]byte, 100<<10))
 	eachTransport(t, func(t *testing.T, transport Transport) {
 		for _, noFd := range []bool{false, true} {
 			var released atomic.Int32

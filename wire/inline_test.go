@@ -3,8 +3,6 @@ package wire
 import (
 	"bytes"
 	"errors"
-	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -151,15 +149,7 @@ func (f *deviceFile) ReadAt(p []byte, position int64) (int, error) {
 // the loop's other connections don't.
 func TestInlineFile(t *testing.T) {
 	content := pattern(200 << 10)
-	name := filepath.Join(t.TempDir(), "segment")
-	if err := os.WriteFile(name, content, 0o644); err != nil {
-		t.Fatal(err)
-	}
-	f, err := os.Open(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
+	f := fileOf(t, content)
 	var reads, released atomic.Int32
 	answers := make(chan struct{})
 	s := serve(t, TransportLoop, func(r *Request) {
