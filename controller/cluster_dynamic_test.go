@@ -253,6 +253,7 @@ func TestSnapshotInstall(t *testing.T) {
 		}
 		tc.start(away.id)
 		tc.same()
+		synctest.Wait() // The image is there before raft notes where it came from.
 		if n := away.c.raft.Load(); n.Stats()["last_snapshot_index"] == "0" {
 			t.Error("the voter got no snapshot")
 		}
