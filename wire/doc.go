@@ -6,9 +6,10 @@
 // exist: gnet's event loops for plaintext sockets, and net.Conn with a goroutine a connection for
 // TLS, for systems without gnet and for tests.
 //
-// Goroutines: an event loop reads bytes and cuts frames, and neither decodes nor runs anything. Each
-// connection with work to do borrows one goroutine that decodes and calls the Handler, one request
-// at a time; an idle or parked connection has none. Replies are written by whoever completes the
+// Goroutines: an event loop reads bytes and cuts frames, and runs what needn't wait. For the rest a
+// connection borrows one goroutine, which decodes and calls the Handler, one request at a time, and
+// which reads the connection as well while it is busy; an idle or parked connection has none. Under
+// TLS a connection's own goroutine reads, and runs what is usually quick. Replies are written by whoever completes the
 // oldest unanswered request, never waiting for the client; what the socket doesn't take is queued
 // and sent when it becomes writable.
 //

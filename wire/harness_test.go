@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"math"
 	"net"
 	"os"
 	"strings"
@@ -30,8 +31,12 @@ func TestMain(m *testing.M) {
 		goleak.IgnoreAnyFunction("github.com/panjf2000/ants/v2.(*poolCommon).ticktock"))
 }
 
-// transportTLS is TransportStd with TLS.
-const transportTLS Transport = 100
+const (
+	// transportTLS is TransportStd with TLS.
+	transportTLS Transport = 100 + iota
+	// transportLease is TransportLoop where every connection is leased as soon as a request of it may run so.
+	transportLease
+)
 
 // patience is how long tests wait for what must happen.
 const patience = 20 * time.Second
@@ -95,6 +100,10 @@ func serve(t testing.TB, transport Transport, h handlerFunc, change ...func(*Con
 		ln := &cfg.Listeners[0]
 		ln.Transport = TransportStd
 		ln.TLS, client = selfSigned(t)
+	}
+	if transport == transportLease {
+		cfg.Listeners[0].Transport = TransportLoop
+		cfg.readers = readerPolicy{gap: math.MaxInt64, perLoop: 1000, runs: func(int16) bool { return true }}
 	}
 	for _, f := range change {
 		f(&cfg)
@@ -251,14 +260,14 @@ func produce(id int32, acks int16, records []byte) []byte {
 
 // eachTransport runs a test against both transports.
 func eachTransport(t *testing.T, f func(t *testing.T, transport Transport)) {
-	for name, transport := range map[string]Transport{"loop": TransportLoop, "std": TransportStd, "tls": transportTLS} {
+	for name, transport := range map[string]Transport{"loop": TransportLoop, "std": TransportStd, "tls": transportTLS, "lease": transportLease} {
 		t.Run(name, func(t *testing.T) { f(t, transport) })
 	}
 }
 
 // eachPlain is eachTransport without TLS, for tests whose clients send before they are accepted.
 func eachPlain(t *testing.T, f func(t *testing.T, transport Transport)) {
-	for name, transport := range map[string]Transport{"loop": TransportLoop, "std": TransportStd} {
+	for name, transport := range map[string]Transport{"loop": TransportLoop, "std": TransportStd, "lease": transportLease} {
 		t.Run(name, func(t *testing.T) { f(t, transport) })
 	}
 }

@@ -21,6 +21,11 @@ type socket interface {
 	// flushSoon has flush called by someone else, at once or after the replies that this goroutine is
 	// about to push.
 	flushSoon()
+	// flushLate is flushSoon, but for the goroutine's own flush that is expected at once: someone else steps in if it is late.
+	flushLate()
+	// lease has a worker read the connection and run the requests, which begins once the loop that calls this is done
+	// with the socket; false if that can't be had.
+	lease() bool
 	// unsent is the number of bytes in the queue.
 	unsent() int
 	// resume arranges for link.resume to be called on the goroutine that reads.
@@ -53,6 +58,10 @@ type link struct {
 	conn conn
 	// running: a goroutine runs the requests.
 	running bool
+	// handedOver is when the request came with which a loop last handed the connection over to a worker, in nanoseconds since
+	// the server's start; handovers is how many in a row came soon after the one before.
+	handedOver int64
+	handovers  int
 	// paused: the transport doesn't read; resuming: it was asked to go on.
 	paused, resuming bool
 	// closing: the transport was asked to close; dead: it did.
@@ -102,12 +111,19 @@ func (l *link) granted() {
 
 // received takes bytes that were read (copies).
 func (l *link) received(p []byte) {
+	l.feed(p)
+	l.settleReading()
+}
+
+// feed takes bytes and returns with l.mu held.
+func (l *link) feed(p []byte) {
 	now := l.server.cfg.Clock.Now()
 	l.touch(now)
 	l.server.metrics.BytesIn.Add(int64(len(p)))
 	l.mu.Lock()
-	l.conn.Feed(p, now)
-	l.settleReading()
+	if !l.dead { // A lease may come late with them.
+		l.conn.Feed(p, now)
+	}
 }
 
 // space is where the bytes of a frame under construction may be read to, until filled is called or
@@ -213,13 +229,15 @@ func (l *link) flushed() {
 }
 
 // settle does what has become due after a change, and unlocks. Requires: l.mu held.
-func (l *link) settle() { l.settleOn(false) }
+func (l *link) settle() { l.settleBy(workerRunner) }
 
-// settleReading is settle for the goroutine that reads: an event loop runs the requests that it may run itself,
-// which saves the waking of another thread.
-func (l *link) settleReading() { l.settleOn(l.looped) }
+// settleReading is settle for the transport's goroutine that reads, which runs the requests that it may run itself: this
+// saves the waking of another thread.
+func (l *link) settleReading() {
+	l.settleBy(l.runsReading())
+}
 
-func (l *link) settleOn(loop bool) {
+func (l *link) settleBy(by runner) {
 	if l.dead {
 		l.mu.Unlock()
 		return
@@ -230,7 +248,10 @@ func (l *link) settleOn(loop bool) {
 	if start {
 		l.running = true
 	}
-	inline := start && loop && l.mayInline()
+	run, leased := start && by != workerRunner && l.mayRun(by), false
+	if start && !run && by == loopRunner {
+		leased = l.tryLease()
+	}
 	resume := false
 	switch reading := l.conn.Reading(); {
 	case !reading && !l.conn.CanFeed():
@@ -246,9 +267,9 @@ func (l *link) settleOn(loop bool) {
 	l.mu.Unlock()
 
 	switch {
-	case inline:
-		l.runInline()
-	case start:
+	case run:
+		l.runBy(by)
+	case start && !leased:
 		l.startWorker(l)
 	}
 	if resume {
@@ -263,30 +284,21 @@ func (l *link) settleOn(loop bool) {
 	}
 }
 
-// startWorker has a worker run t, which runs the connection's requests. Requires: l.running was set by the caller.
-func (l *link) startWorker(t task) {
-	if !l.server.workers.start(t) {
-		l.mu.Lock()
-		l.running = false
-		l.mu.Unlock()
+// startWorker has a worker run t, which runs the connection's requests; false if the server has stopped. Requires: l.running
+// was set by the caller.
+func (l *link) startWorker(t task) bool {
+	if l.server.workers.start(t) {
+		return true
 	}
-}
-
-// run runs requests until none may start. It is the connection's task for a worker.
-func (l *link) run() {
-	for {
-		l.mu.Lock()
-		s := l.serveNext(false)
-		if s == nil {
-			return
-		}
-		l.reuse(s)
-	}
+	l.mu.Lock()
+	l.running = false
+	l.mu.Unlock()
+	return false
 }
 
 // serveNext starts the next request that may run and serves it; without one it ends the running, and returns nil. It
 // unlocks. Requires: l.mu held.
-func (l *link) serveNext(inline bool) *slot {
+func (l *link) serveNext(by runner) *slot {
 	var s *slot
 	if !l.dead && !l.closing {
 		s = l.conn.Start()
@@ -296,7 +308,7 @@ func (l *link) serveNext(inline bool) *slot {
 		l.settle()
 		return nil
 	}
-	s.link, s.inline = l, inline
+	s.link, s.by = l, by
 	frame, clientID := s.frame, l.clientID
 	l.settle() // Room in the queue may let the transport read on.
 	l.serve(s, frame, clientID)
@@ -337,7 +349,7 @@ func (l *link) serve(s *slot, frame *buf.Buf, lastID *string) {
 	}
 	l.server.metrics.requests[h.Key].Add(1)
 	s.request = *NewRequest(h, req, l.session, s, s.receivedAt)
-	s.request.inline = s.inline
+	s.request.inline = s.by == loopRunner
 	l.server.cfg.Handler.ServeRequest(&s.request)
 	if s.request.rest == nil {
 		l.server.bodies.put(req)

@@ -260,10 +260,3 @@ func (s *loopSocket) sendFile() error {
 	_ = unix.Close(out) // Only a number: the socket stays open.
 	return err
 }
-
-// writableWithin waits until a socket has room, or is broken, which the next call tells.
-func writableWithin(fd, millis int) bool {
-	fds := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLOUT}}
-	n, err := unix.Poll(fds, millis)
-	return err == nil && n > 0
-}

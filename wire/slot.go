@@ -33,8 +33,8 @@ type slot struct {
 	request Request
 
 	state slotState
-	// inline: a loop serves it, and must not wait for a device when it sends.
-	inline bool
+	// by is what serves it: a loop must not wait for a device when it sends, either.
+	by runner
 	// emitted: its reply was handed to the transport. shared: others than the handler's goroutine may know of it.
 	emitted, shared bool
 	// frame is the request's bytes; nil once they are given back.
@@ -153,7 +153,7 @@ func (s *slot) complete(r reply) {
 	frame, freed := s.takeFrame()
 	s.onClose = nil
 	var fns []func()
-	more, inline := false, false
+	more, by := false, s.by
 	switch s.state {
 	case slotDropped:
 		defer r.release()
@@ -167,7 +167,6 @@ func (s *slot) complete(r reply) {
 		freed = freed.plus(dropped)
 		// More requests wait, and run now: their replies may share a system call with this one.
 		more = l.conn.CanStart()
-		inline = s.inline
 	default:
 		l.mu.Unlock()
 		panic("wire: a request was completed twice")
@@ -181,9 +180,11 @@ func (s *slot) complete(r reply) {
 		f()
 	}
 	switch {
+	case more && by == readerRunner && l.server.cfg.Clock.Now().Sub(s.receivedAt) < holdBack:
+		l.sock.flushLate()
 	case more:
 		l.sock.flushSoon()
-	case inline:
+	case by == loopRunner:
 		l.sock.flushCached()
 	default:
 		l.sock.flush()

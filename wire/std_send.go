@@ -178,3 +178,9 @@ func (s *stdSocket) take(b *buf.Buf) error {
 	}
 	return nil
 }
+
+// flushLate implements socket.
+func (s *stdSocket) flushLate() { s.late.arm(latestFlush) }
+
+// lease implements socket: a goroutine of the connection's own reads it already.
+func (s *stdSocket) lease() bool { return false }

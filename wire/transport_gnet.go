@@ -40,6 +40,9 @@ type loopTransport struct {
 	server *Server
 	client *gnet.Client
 	writes *writePoller
+	// leases is how many connections have one, and maxLeases how many may: as many as there are loops.
+	leases    atomic.Int32
+	maxLeases int32
 }
 
 func startLoops(s *Server) (*loopTransport, error) {
@@ -48,6 +51,7 @@ func startLoops(s *Server) (*loopTransport, error) {
 	if loops <= 0 {
 		loops = runtime.GOMAXPROCS(0)
 	}
+	t.maxLeases = int32(s.cfg.readers.perLoop * loops)
 	client, err := gnet.NewClient(t, gnet.WithNumEventLoop(loops), gnet.WithReadBufferCap(loopReadBytes),
 		gnet.WithLogger(gnetLogger{s.cfg.Logger}))
 	if err != nil {
@@ -114,7 +118,7 @@ func (t *loopTransport) OnTraffic(c gnet.Conn) gnet.Action {
 	}
 	s.link.received(p)
 	s.readFrame(len(p) == loopReadBytes)
-	s.applyInterest()
+	s.letGo()
 	return gnet.None
 }
 
@@ -144,7 +148,7 @@ func pollDescriptor(loop gnet.EventLoop) (fd int, err error) {
 
 // loopSocket is a connection on an event loop.
 //
-// The loop reads. Anyone sends: directly and without waiting; when the socket is full, the rest is sent once
+// The loop reads, or a lease does. Anyone sends: directly and without waiting; when the socket is full, the rest is sent once
 // writePoller says that there is room.
 //
 // No descriptor is used after it was closed: the loop closes it after OnClose, which takes mu to set
@@ -160,8 +164,8 @@ type loopSocket struct {
 	gnet   gnet.Conn
 	loop   gnet.EventLoop
 	pollFD int
-	// polled: the loop polls the socket for reading. Only the loop uses it.
-	polled bool
+	// polled: the loop polls the socket for reading. leasing: it will give that to a lease. Only the loop uses them.
+	polled, leasing bool
 
 	mu sync.Mutex
 	// The rest is guarded by mu.
@@ -173,6 +177,8 @@ type loopSocket struct {
 	detached bool
 	// sending: a goroutine sends from the queue; nobody else may. soon: one is about to.
 	sending, soon bool
+	// leased is the lease that reads, if one does.
+	leased *lease
 	// armed: writePoller tells when there is room; registered: it knows fd.
 	armed, registered bool
 }
@@ -195,6 +201,15 @@ func (s *loopSocket) readFrame(more bool) {
 	}
 }
 
+// letGo ends the loop's turn with the socket. Requires: on the loop.
+func (s *loopSocket) letGo() {
+	if s.leasing {
+		s.beginLease()
+		return
+	}
+	s.applyInterest()
+}
+
 // applyInterest polls for reading as long as the link wants to read. Requires: on the loop.
 func (s *loopSocket) applyInterest() {
 	want := s.link.reading()
@@ -212,13 +227,13 @@ func (s *loopSocket) applyInterest() {
 // Run implements gnet.Runnable: the loop goes on reading.
 func (s *loopSocket) Run(context.Context) error {
 	s.mu.Lock()
-	gone := s.closed || s.detached
+	gone := s.closed || s.detached || s.leased != nil
 	s.mu.Unlock()
 	if gone {
 		return nil
 	}
 	s.link.resume()
-	s.applyInterest()
+	s.letGo()
 	return nil
 }
 
@@ -293,6 +308,9 @@ func (s *loopSocket) shut() {
 	s.closed = true
 	if s.registered {
 		s.transport.writes.remove(s)
+	}
+	if s.leased != nil {
+		_ = unix.Shutdown(s.fd, unix.SHUT_RDWR) // Its own descriptor would keep the connection open.
 	}
 	if s.detached {
 		_ = unix.Close(s.fd) // Everything that was to be sent was sent or is dropped.

@@ -41,8 +41,10 @@ type stdSocket struct {
 	out *outConn
 	// secured is conn if that is TLS, once it may be told goodbye.
 	secured atomic.Pointer[tls.Conn]
-	// late is set when the handshake took too long.
-	late atomic.Bool
+	// slow is set when the handshake took too long.
+	slow atomic.Bool
+	// late sends what was held back for a request that turns out to take long.
+	late sweepTimer
 
 	mu sync.Mutex
 	// The rest is guarded by mu.
@@ -56,6 +58,7 @@ type stdSocket struct {
 func prepareStd(l *link, c net.Conn, ln *boundListener) func() error {
 	out := newOutConn(c, &l.server.pool)
 	s := &stdSocket{link: l, base: c, conn: out, out: out, closed: make(chan struct{}), wake: make(chan struct{}, 1)}
+	s.late = sweepTimer{clock: l.server.cfg.Clock, sweep: s.flush}
 	l.sock = s
 	return func() error {
 		l.server.readers.Go(func() { s.serve(ln) })
@@ -69,6 +72,7 @@ func (s *stdSocket) serve(ln *boundListener) {
 	if !diverted {
 		s.read()
 		<-s.closed
+		s.late.stop()
 	}
 	s.mu.Lock()
 	s.dead = true
@@ -89,7 +93,7 @@ func (s *stdSocket) serve(ln *boundListener) {
 // open does what comes before the first request. It reports whether the connection was taken over.
 func (s *stdSocket) open(ln *boundListener) (diverted bool) {
 	late := s.link.server.cfg.Clock.AfterFunc(handshakeTimeout, func() {
-		s.late.Store(true)
+		s.slow.Store(true)
 		s.close()
 	})
 	defer late.Stop()
@@ -98,7 +102,7 @@ func (s *stdSocket) open(ln *boundListener) (diverted bool) {
 		if err := t.Handshake(); err != nil {
 			s.close()
 			reason := handshakeReason(err)
-			if s.late.Load() {
+			if s.slow.Load() {
 				reason = closeBecause(closeHandshake, "the client didn't finish the TLS handshake within %s", handshakeTimeout)
 			}
 			if reason != nil {
