@@ -3,6 +3,7 @@ package load
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"hash/crc32"
 	"math/rand/v2"
@@ -79,14 +80,19 @@ func compress(plain []byte, n int, codec Codec, now time.Time) ([]byte, error) {
 		}
 		b = append(b, buf.Bytes()...)
 	case Zstd:
-		w, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1))
+		// A frame as the Java client has it: without size and checksum, and with an empty block after what was flushed.
+		var buf bytes.Buffer
+		w, err := zstd.NewWriter(&buf, zstd.WithEncoderConcurrency(1), zstd.WithEncoderCRC(false), zstd.WithWindowSize(2<<20))
 		if err != nil {
 			return nil, err
 		}
-		b = w.EncodeAll(records, b)
-		if err := w.Close(); err != nil {
+		if _, err := w.Write(records); err != nil {
 			return nil, err
 		}
+		if err := errors.Join(w.Flush(), w.Close()); err != nil {
+			return nil, err
+		}
+		b = append(b, buf.Bytes()...)
 	default:
 		return nil, fmt.Errorf("no codec %d", codec)
 	}

@@ -323,7 +323,30 @@ func TestStoredZstd(t *testing.T) {
 	if got, ok := stored(Zstd, frame); !ok || !bytes.Equal(got, plain) || &got[0] != &frame[len(frame)-4-len(plain)] {
 		t.Fatalf("%t, %x", ok, got)
 	}
+	eachBitMatters(t, frame, -1)
+	// As the Java client writes it, but for the checksum.
+	var b bytes.Buffer
+	w.Reset(&b)
+	_, _ = w.Write(plain)
+	_ = w.Flush()
+	_ = w.Close()
+	frame = b.Bytes()
+	if got, ok := stored(Zstd, frame); !ok || !bytes.Equal(got, plain) || &got[0] != &frame[len(frame)-4-len(zstdEmptyLast)-len(plain)] {
+		t.Fatalf("flushed: %t, %x", ok, got)
+	}
+	eachBitMatters(t, frame, 5) // The window, which may be another.
+	if _, ok := stored(Zstd, append(bytes.Clone(frame[:len(frame)-4]), frame[len(frame)-7:]...)); ok {
+		t.Error("a frame with two empty blocks is taken")
+	}
+}
+
+// eachBitMatters checks that a frame with any bit changed isn't taken where it lies, but for those of the byte at except.
+func eachBitMatters(t *testing.T, frame []byte, except int) {
+	t.Helper()
 	for i := range frame {
+		if i == except {
+			continue
+		}
 		for bit := range 8 {
 			frame[i] ^= 1 << bit
 			if _, ok := stored(Zstd, frame); ok && (i != 4 || bit != 4) { // But for the bit that the format leaves unused.

@@ -1,6 +1,7 @@
 package batch
 
 import (
+	"bytes"
 	"encoding/binary"
 
 	"github.com/cespare/xxhash/v2"
@@ -21,25 +22,40 @@ const (
 	zstdBlockCompressed
 )
 
-// storedZstd finds the records in a frame of one raw block. The content's checksum is checked if there is one, as zstd-jni does.
+// zstdEmptyLast is the block that ends a frame whose writer had flushed everything before, as the Java client does.
+var zstdEmptyLast = []byte{1, 0, 0}
+
+// storedZstd finds the records in a frame of one raw block, and perhaps an empty last one. The content's checksum is checked
+// if there is one, as zstd-jni does.
 func storedZstd(src []byte) (records []byte, ok bool) {
 	var h zstd.Header
-	if h.Decode(src) != nil || !h.FirstBlock.OK || !h.FirstBlock.Last || h.FirstBlock.Compressed || h.DictionaryID != 0 {
+	if h.Decode(src) != nil || !h.FirstBlock.OK || h.FirstBlock.Compressed || h.DictionaryID != 0 {
 		return nil, false
 	}
 	start, size := h.HeaderSize+zstdBlockHeadBytes, h.FirstBlock.DecompressedSize
-	end, tail := start+size, 0
+	end := start + size
+	if size > zstdMaxBlockBytes || end > len(src) {
+		return nil, false
+	}
+	sum := src[end:]
+	if !h.FirstBlock.Last {
+		var ended bool
+		if sum, ended = bytes.CutPrefix(sum, zstdEmptyLast); !ended {
+			return nil, false
+		}
+	}
+	tail := 0
 	if h.HasCheckSum {
 		tail = zstdChecksumBytes
 	}
 	switch {
-	case len(src) != end+tail || size > zstdMaxBlockBytes || h.HasFCS && h.FrameContentSize != uint64(size):
+	case len(sum) != tail || h.HasFCS && h.FrameContentSize != uint64(size):
 		return nil, false
 	case headWindowBytes(&h) < uint64(size) || headWindowBytes(&h) > zstdWindowBytes:
 		return nil, false
 	}
 	records = src[start:end]
-	return records, tail == 0 || binary.LittleEndian.Uint32(src[end:]) == uint32(xxhash.Sum64(records))
+	return records, tail == 0 || binary.LittleEndian.Uint32(sum) == uint32(xxhash.Sum64(records))
 }
 
 // zstdBound is the most that can come out of src, by the heads of its first frame and that one's blocks; or more than
