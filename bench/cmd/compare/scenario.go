@@ -91,7 +91,7 @@ func scenarios(o options) []scenario {
 		produce("produce 512 KiB acks=1", load.Produce{BatchBytes: 512 << 10, Depth: 5, Acks: 1, Requests: n(1_200)}),
 		flushEach("flush.messages=1, 16 KiB, 1 connection", 1, flushTime/time.Duration(o.scale)),
 		flushEach("flush.messages=1, 16 KiB, 8 connections", 8, flushTime/time.Duration(o.scale)),
-		compressed(16<<10, n(8_000)),
+		compressed(16<<10, n(40_000)),
 		stream("end to end 5,000 records/s", load.Stream{PerSecond: 5_000, Records: n(20_000), RunIn: n(2_500), Consumers: 1}),
 		fetch("fetch 16 KiB", 16<<10, n(20_000)),
 		fetch("fetch 1 MiB", 1<<20, n(2_500)),

@@ -1,8 +1,7 @@
-// Package proc reads what a process has used, from Linux's /proc.
+// Package proc reads what a process has used, from Linux.
 package proc
 
 import (
-	"bytes"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -10,14 +9,13 @@ import (
 	"strconv"
 	"strings"
 	"time"
-)
 
-// tick is the unit of the times in /proc/PID/stat: USER_HZ, 100 on every Linux port that Go has.
-const tick = time.Second / 100
+	"golang.org/x/sys/unix"
+)
 
 // Usage is what a process has used since its start.
 type Usage struct {
-	CPU time.Duration // user and system, to 10 ms
+	CPU time.Duration // user and system
 	// Switches counts context switches of the threads that live; voluntary and not.
 	Switches int64
 	RSS      int64 // resident bytes
@@ -27,13 +25,9 @@ type Usage struct {
 // Read reads the usage of a process.
 func Read(pid int) (Usage, error) {
 	dir := filepath.Join("/proc", strconv.Itoa(pid))
-	stat, err := os.ReadFile(filepath.Join(dir, "stat"))
+	cpu, err := cpuTime(pid)
 	if err != nil {
 		return Usage{}, err
-	}
-	cpu, err := parseStat(stat)
-	if err != nil {
-		return Usage{}, fmt.Errorf("%s: %w", dir, err)
 	}
 	u := Usage{CPU: cpu}
 	status, err := os.ReadFile(filepath.Join(dir, "status"))
@@ -60,22 +54,14 @@ func (u Usage) Sub(before Usage) Usage {
 	return u
 }
 
-// parseStat adds utime and stime, the 14th and 15th field. The second is a name in parentheses,
-// which may have blanks.
-func parseStat(b []byte) (time.Duration, error) {
-	f := strings.Fields(string(b[bytes.LastIndexByte(b, ')')+1:]))
-	if len(f) < 13 {
-		return 0, fmt.Errorf("stat has %d fields after the name", len(f))
+// cpuTime is the time that all threads of a process have run, to the nanosecond: /proc/PID/stat counts steps of 10 ms.
+func cpuTime(pid int) (time.Duration, error) {
+	const cpuClockSched = 2
+	var ts unix.Timespec
+	if err := unix.ClockGettime(int32(^pid<<3|cpuClockSched), &ts); err != nil {
+		return 0, fmt.Errorf("CPU time of process %d: %w", pid, err)
 	}
-	var sum int64
-	for _, s := range f[11:13] {
-		n, err := strconv.ParseInt(s, 10, 64)
-		if err != nil {
-			return 0, err
-		}
-		sum += n
-	}
-	return time.Duration(sum) * tick, nil
+	return time.Duration(ts.Nano()), nil
 }
 
 // field is the number after a name at the start of a line, 0 if it isn't there.

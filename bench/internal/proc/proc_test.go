@@ -6,13 +6,22 @@ import (
 	"time"
 )
 
-func TestParseStat(t *testing.T) {
-	got, err := parseStat([]byte("12 (a) b) S 1 2 3 4 5 6 7 8 9 10 150 50 0 0 20\n"))
-	if err != nil || got != 2*time.Second {
-		t.Fatalf("got %v, %v; want 2s", got, err)
+func TestCPUTime(t *testing.T) {
+	before, err := cpuTime(os.Getpid())
+	if err != nil || before <= 0 {
+		t.Fatalf("got %v, %v", before, err)
 	}
-	if _, err := parseStat([]byte("12 (x) S 1")); err == nil {
-		t.Fatal("a short line was accepted")
+	for n := 0; ; n++ { // It counts what this loop uses, in steps finer than a tick of the system.
+		now, err := cpuTime(os.Getpid())
+		if err != nil || now < before || n == 1_000_000 {
+			t.Fatalf("got %v after %v, %v", now, before, err)
+		}
+		if now > before {
+			if now-before > time.Millisecond {
+				t.Errorf("a step of %v", now-before)
+			}
+			return
+		}
 	}
 }
 
