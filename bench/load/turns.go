@@ -68,27 +68,29 @@ type Turns struct {
 	Requests    int64
 }
 
-// Run opens the connections and uses each once, and calls measured, which may send the requests any number of
-// times.
-func (t Turns) Run(measured func(send func() (Result, error)) error) error {
+// Open opens the connections and uses each once. Every call of send sends the requests on the first so many of them, at least
+// InFlight, and waits for the answers; done closes the connections.
+func (t Turns) Open() (send func(connections int) (Result, error), done func(), err error) {
 	conns := make([]*conn, 0, t.Connections)
-	defer func() {
+	done = func() {
 		for _, c := range conns {
 			c.Close()
 		}
-	}()
+	}
 	for range t.Connections {
 		c, err := dial(t.Address)
 		if err != nil {
-			return err
+			done()
+			return nil, nil, err
 		}
 		c.in = make([]byte, 256)
 		conns = append(conns, c)
 	}
 	if _, err := t.send(conns, int64(t.Connections)); err != nil {
-		return err
+		done()
+		return nil, nil, err
 	}
-	return measured(func() (Result, error) { return t.send(conns, t.Requests) })
+	return func(n int) (Result, error) { return t.send(conns[:n], t.Requests) }, done, nil
 }
 
 // send sends requests on all connections and waits for the answers.

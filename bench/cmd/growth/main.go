@@ -40,13 +40,13 @@ func main() {
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if err := run(ctx, o); err != nil {
+	if err := compare(ctx, o); err != nil {
 		fmt.Fprintln(os.Stderr, "growth:", err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, o options) (err error) {
+func compare(ctx context.Context, o options) (err error) {
 	only, err := regexp.Compile(o.only)
 	if err != nil {
 		return err
@@ -83,24 +83,23 @@ func one(ctx context.Context, o options, only *regexp.Regexp, rep *report, start
 		return err
 	}
 	defer func() { err = errors.Join(err, n.StopWithin(time.Minute)) }()
-	if err := warm(ctx, o, n); err != nil {
+	if err := warm(o, n); err != nil {
 		return fmt.Errorf("%s: warming: %w", n.Name, err)
 	}
-	for _, step := range steps(ctx, o) {
-		if !only.MatchString(step.group) {
+	for _, g := range groups(o) {
+		if len(g.sizes) == 0 || !only.MatchString(g.name) {
 			continue
-		}
-		if err := ctx.Err(); err != nil {
-			return err
 		}
 		if err := proc.Settle(ctx, n.Pid, settleLimit); err != nil { // Deleting takes a while.
 			return err
 		}
-		runs, err := step.run(n)
+		samples, err := run(ctx, o, n, g)
 		if err != nil {
-			return fmt.Errorf("%s, %s: %w", n.Name, step.name, err)
+			return err
 		}
-		rep.add(n.Name, step, runs)
+		for i, size := range g.sizes {
+			rep.add(n.Name, g.name, size, samples[i])
+		}
 	}
 	return nil
 }

@@ -18,14 +18,15 @@ type report struct {
 }
 
 type row struct {
-	broker, group, size string
-	runs                []sample
+	broker, group string
+	size          int
+	runs          []sample
 }
 
-func (r *report) add(broker string, s step, runs []sample) {
-	r.rows = append(r.rows, row{broker, s.group, s.name, runs})
+func (r *report) add(broker, group string, size int, runs []sample) {
+	r.rows = append(r.rows, row{broker, group, size, runs})
 	c := column(runs, func(s sample) float64 { return s.cpuMicros })
-	fmt.Fprintf(os.Stderr, "%s, %s: %s: %.1f us/request\n", broker, s.group, s.name, stat.Median(c))
+	fmt.Fprintf(os.Stderr, "%s, %s: %d: %.1f us/request\n", broker, group, size, stat.Median(c))
 }
 
 func column(runs []sample, of func(sample) float64) []float64 {
@@ -63,7 +64,7 @@ func (r *report) table() string {
 				mark = "!"
 			}
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%.1f\t%.0f%%\t%s\t%s\t%.0f\t%.2f\t%.0f\t%.1f\n", row.broker, row.group, row.size, stat.Median(cpu), 100*stat.Spread(cpu), growth, mark,
+		fmt.Fprintf(w, "%s\t%s\t%d\t%.1f\t%.0f%%\t%s\t%s\t%.0f\t%.2f\t%.0f\t%.1f\n", row.broker, row.group, row.size, stat.Median(cpu), 100*stat.Spread(cpu), growth, mark,
 			get(func(s sample) float64 { return s.perSecond }), get(func(s sample) float64 { return s.p99Ms }),
 			get(func(s sample) float64 { return s.rssMiB }), get(func(s sample) float64 { return s.load }))
 	}

@@ -7,19 +7,19 @@ import (
 
 func TestTable(t *testing.T) {
 	r := &report{}
-	add := func(broker, group, size string, cpu ...float64) {
+	add := func(broker, group string, size int, cpu ...float64) {
 		var runs []sample
 		for _, c := range cpu {
 			runs = append(runs, sample{cpuMicros: c})
 		}
 		r.rows = append(r.rows, row{broker, group, size, runs})
 	}
-	add("ottla", "partitions", "1", 10, 12, 8)
-	add("ottla", "partitions", "10", 13)
-	add("ottla", "partitions", "100", 14)
-	add("ottla", "connections", "1", 20)
-	add("kafka", "connections", "1", 40)
-	add("kafka", "connections", "9", 20)
+	add("ottla", "partitions", 1, 10, 12, 8)
+	add("ottla", "partitions", 10, 13)
+	add("ottla", "partitions", 100, 14)
+	add("ottla", "connections", 1, 20)
+	add("kafka", "connections", 1, 40)
+	add("kafka", "connections", 9, 20)
 	var got []string
 	for line := range strings.Lines(r.table()) {
 		if f := strings.Fields(line); len(f) > 5 && f[0] != "#" && f[0] != "broker" {

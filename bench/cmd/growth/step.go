@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/ottla/ottla/bench/internal/node"
@@ -20,13 +21,20 @@ const eachTopic = 100
 // createLimit is how long topics may take to have leaders.
 const createLimit = 5 * time.Minute
 
-// step is one size that is measured.
-type step struct {
-	// group has the sizes that are compared; the first one is what the others are told by.
-	group string
+// group has the sizes that are compared; the first one is what the others are told by.
+type group struct {
 	name  string
-	// run makes what it needs, measures and cleans up.
-	run func(n *node.Node) ([]sample, error)
+	sizes []int
+	// prepare makes what the largest size needs, and has used all of it once.
+	prepare func(n *node.Node, largest int) (*prepared, error)
+}
+
+// prepared is what requests can be sent to.
+type prepared struct {
+	// send sends the requests of a run to so much of it.
+	send func(size int) (load.Result, error)
+	// done cleans up.
+	done func() error
 }
 
 // sample is the figures of a run.
@@ -35,91 +43,106 @@ type sample struct {
 	rssMiB, load                float64
 }
 
-// steps lists the sizes. The first one comes again at the end of the partitions: what differs there isn't
-// growth but drift.
-func steps(ctx context.Context, o options) []step {
-	var out []step
-	add := func(group, name string, run func(n *node.Node) ([]sample, error)) {
-		out = append(out, step{group, name, run})
-	}
+// groups lists the sizes.
+func groups(o options) (out []group) {
 	for _, inFlight := range []int{1, 100} {
-		for _, c := range []int{1, 100, 5_000} {
-			if c <= o.most && c >= inFlight {
-				add(fmt.Sprintf("connections, %d in flight", inFlight), fmt.Sprintf("%d", c), func(n *node.Node) ([]sample, error) { return connections(o, n, c, inFlight) })
-			}
-		}
+		out = append(out, group{
+			fmt.Sprintf("connections, %d in flight", inFlight), sizes(inFlight, o.most, 1, 100, 5_000),
+			func(n *node.Node, largest int) (*prepared, error) { return connections(o, n, largest, inFlight) },
+		})
 	}
-	for _, p := range []int{1, 10, 100, 1_000, 10_000, 1} {
-		if p <= o.most {
-			add("partitions", fmt.Sprintf("%d", p), func(n *node.Node) ([]sample, error) { return partitions(ctx, o, n, p) })
-		}
-	}
-	return out
+	return append(out, group{
+		"partitions", sizes(1, o.most, 1, 10, 100, 1_000, 9_000),
+		func(n *node.Node, largest int) (*prepared, error) { return partitions(o, n, largest) },
+	})
 }
 
-// warm gives a JVM what its compilers need.
-func warm(ctx context.Context, o options, n *node.Node) error {
-	o.rounds, o.requests = 1, 4*o.requests
-	_, err := partitions(ctx, o, n, 1)
-	return err
+// sizes are those of all that aren't too small or too large.
+func sizes(least, most int, all ...int) []int {
+	return slices.DeleteFunc(all, func(n int) bool { return n < least || n > most })
 }
 
-// partitions measures requests that go to so many partitions in turn.
-func partitions(ctx context.Context, o options, n *node.Node, count int) (out []sample, err error) {
-	topics := names(count)
-	each := min(count, eachTopic)
-	defer func() { err = errors.Join(err, load.DeleteTopics(n.Address, topics)) }()
-	if err := load.CreateTopics(n.Address, topics, each, createLimit); err != nil {
-		return nil, err
+// run measures the sizes of a group in turn, so that what disturbs the machine meets all.
+func run(ctx context.Context, o options, n *node.Node, g group) (samples [][]sample, err error) {
+	p, err := g.prepare(n, g.sizes[len(g.sizes)-1])
+	if err != nil {
+		return nil, fmt.Errorf("%s, %s: %w", n.Name, g.name, err)
 	}
-	w := load.Walk{Address: n.Address, Topics: topics, Partitions: each, BatchBytes: batchBytes, RecordBytes: 1024, Depth: o.depth, Acks: 1}
-	// Every partition is written to before it counts: a first append makes files.
-	w.Requests = max(int64(count), o.requests/10)
-	if _, err := w.Run(); err != nil {
-		return nil, err
-	}
+	defer func() { err = errors.Join(err, p.done()) }()
 	if err := proc.Settle(ctx, n.Pid, settleLimit); err != nil {
 		return nil, err
 	}
-	w.Requests = o.requests
+	samples = make([][]sample, len(g.sizes))
 	for range o.rounds {
-		s, err := measure(n, func() (load.Result, error) { return w.Run() })
-		if err != nil {
-			return nil, err
+		for i, size := range g.sizes {
+			if err := ctx.Err(); err != nil {
+				return nil, err
+			}
+			s, err := measure(n, func() (load.Result, error) { return p.send(size) })
+			if err != nil {
+				return nil, fmt.Errorf("%s, %s, %d: %w", n.Name, g.name, size, err)
+			}
+			samples[i] = append(samples[i], s)
 		}
-		out = append(out, s)
 	}
-	return out, nil
+	return samples, nil
 }
 
-// connections measures requests on so many connections, of which inFlight have one in flight at a time.
-func connections(o options, n *node.Node, count, inFlight int) (out []sample, err error) {
+// warm gives a JVM what its compilers need.
+func warm(o options, n *node.Node) error {
+	o.requests *= 4
+	p, err := partitions(o, n, 1)
+	if err != nil {
+		return err
+	}
+	_, err = p.send(1)
+	return errors.Join(err, p.done())
+}
+
+// partitions are requests that go to some of so many partitions in turn.
+func partitions(o options, n *node.Node, count int) (*prepared, error) {
+	topics := names(count)
+	done := func() error { return load.DeleteTopics(n.Address, topics) }
+	if err := load.CreateTopics(n.Address, topics, min(count, eachTopic), createLimit); err != nil {
+		return nil, errors.Join(err, done())
+	}
+	send := func(size int, requests int64) (load.Result, error) {
+		w := load.Walk{Address: n.Address, Topics: topics[:(size+eachTopic-1)/eachTopic], Partitions: min(size, eachTopic),
+			BatchBytes: batchBytes, RecordBytes: 1024, Depth: o.depth, Acks: 1, Requests: requests}
+		return w.Run()
+	}
+	// A first append makes files.
+	if _, err := send(count, max(int64(count), o.requests/10)); err != nil {
+		return nil, errors.Join(err, done())
+	}
+	return &prepared{func(size int) (load.Result, error) { return send(size, o.requests) }, done}, nil
+}
+
+// connections are requests on some of so many connections, of which inFlight have one in flight at a time.
+func connections(o options, n *node.Node, count, inFlight int) (*prepared, error) {
 	topic := names(1)
-	defer func() { err = errors.Join(err, load.DeleteTopics(n.Address, topic)) }()
+	done := func() error { return load.DeleteTopics(n.Address, topic) }
 	if err := load.CreateTopics(n.Address, topic, 1, createLimit); err != nil {
-		return nil, err
+		return nil, errors.Join(err, done())
 	}
 	t := load.Turns{Address: n.Address, Topic: topic[0], Connections: count, InFlight: inFlight, BatchBytes: batchBytes, RecordBytes: 1024, Acks: 1, Requests: o.requests}
-	err = t.Run(func(more func() (load.Result, error)) error {
-		for range o.rounds {
-			s, err := measure(n, more)
-			if err != nil {
-				return err
-			}
-			out = append(out, s)
-		}
-		return nil
-	})
-	return out, err
+	send, hangUp, err := t.Open()
+	if err != nil {
+		return nil, errors.Join(err, done())
+	}
+	return &prepared{send, func() error {
+		hangUp()
+		return done()
+	}}, nil
 }
 
 // measure reads what a run cost the broker.
-func measure(n *node.Node, run func() (load.Result, error)) (sample, error) {
+func measure(n *node.Node, send func() (load.Result, error)) (sample, error) {
 	before, err := proc.Read(n.Pid)
 	if err != nil {
 		return sample{}, err
 	}
-	r, err := run()
+	r, err := send()
 	if err != nil {
 		return sample{}, err
 	}
