@@ -105,16 +105,16 @@ type Config struct {
 	Loops int
 	// Listen opens the socket of a listener; nil means TCP. What isn't TCP is served without event loops.
 	Listen func(address string) (net.Listener, error)
-	// leasing says which connections are leased; defaultReaders but in tests.
-	readers readerPolicy
+	// leasing says which connections are leased; defaultLeases but in tests.
+	leasing leasePolicy
 }
 
 func (c Config) withDefaults() (Config, error) {
 	if c.Handler == nil || c.Supports == nil || c.Logger == nil || c.Clock == nil {
 		return c, errors.New("wire: Handler, Supports, Logger and Clock must be set")
 	}
-	if c.readers.runs == nil {
-		c.readers = defaultReaders
+	if c.leasing.runs == nil {
+		c.leasing = defaultLeases
 	}
 	l := &c.Limits
 	setDefault(&l.MaxRequestBytes, 100<<20)

@@ -10,7 +10,8 @@ import (
 // in their order, are marked by Proceed and Complete, and their replies come out by Emit in the
 // same order. It holds no lock; its link guards it.
 //
-// Only the goroutine that reads the connection calls Feed, Space, Filled and DropInput.
+// Only the goroutine that reads the connection calls Feed, Space, Filled and DropInput; the last one comes from its loop
+// while another goroutine reads it on lease, which calls Feed alone.
 type conn struct {
 	limits connLimits
 	// charge asks the memory budget for n bytes. If it reports false the connection waits, and

@@ -8,10 +8,9 @@
 //
 // Goroutines: an event loop reads bytes and cuts frames, and runs what needn't wait. For the rest a
 // connection borrows one goroutine, which decodes and calls the Handler, one request at a time, and
-// which reads the connection as well while it is busy; an idle or parked connection has none. Under
-// TLS a connection's own goroutine reads, and runs what is usually quick. Replies are written by whoever completes the
-// oldest unanswered request, never waiting for the client; what the socket doesn't take is queued
-// and sent when it becomes writable.
+// which reads the connection as well while it is busy; an idle or parked connection has none.
+// Replies are written by whoever completes the oldest unanswered request, never waiting for the
+// client; what the socket doesn't take is queued and sent when it becomes writable.
 //
 // Locks, in this order: link.mu, output.mu; Budget.mu and the others are leaves. None is held over
 // disk I/O or a call of the Handler.

@@ -103,7 +103,7 @@ func serve(t testing.TB, transport Transport, h handlerFunc, change ...func(*Con
 	}
 	if transport == transportLease {
 		cfg.Listeners[0].Transport = TransportLoop
-		cfg.readers = readerPolicy{gap: math.MaxInt64, perLoop: 1000, runs: func(int16) bool { return true }}
+		cfg.leasing = leasePolicy{gap: math.MaxInt64, perLoop: 1000, runs: func(int16) bool { return true }}
 	}
 	for _, f := range change {
 		f(&cfg)

@@ -64,8 +64,13 @@ func (l *lease) run() {
 	link := l.socket.link
 	buf := l.socket.transport.server.pool.Get(loopReadBytes)
 	defer buf.Release()
-	link.runBy(readerRunner)
-	for link.reading() {
+	link.runBy(leaseRunner)
+	for {
+		for !link.reading() {
+			if !link.resumeLeased() {
+				return
+			}
+		}
 		n, err := unix.Read(l.fd, buf.Full()[:loopReadBytes])
 		switch {
 		case n > 0:
@@ -80,7 +85,7 @@ func (l *lease) run() {
 // end gives the reading back to the loop.
 func (l *lease) end() {
 	s := l.socket
-	l.late.stop()
+	l.late.cancel() // A flush that runs may wait for the disk, and may as well come later.
 	s.mu.Lock()
 	s.leased = nil
 	s.mu.Unlock()
@@ -107,8 +112,9 @@ func readableWithin(fd, millis int) bool { return polledWithin(fd, unix.POLLIN, 
 // writableWithin waits until a socket has room, or is broken, which the next call tells.
 func writableWithin(fd, millis int) bool { return polledWithin(fd, unix.POLLOUT, millis) }
 
+// polledWithin waits for an event of a socket. It may be wrong, after a signal.
 func polledWithin(fd int, events int16, millis int) bool {
 	fds := []unix.PollFd{{Fd: int32(fd), Events: events}}
 	n, err := unix.Poll(fds, millis)
-	return err == nil && n > 0
+	return n > 0 || errors.Is(err, unix.EINTR)
 }

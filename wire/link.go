@@ -38,7 +38,8 @@ type socket interface {
 // runs its requests.
 //
 // The goroutine that reads calls received, space, filled, resume, end and die; no two of these run at
-// the same time for one link.
+// the same time for one link. While a connection is leased the lease reads, by receivedLeased and
+// resumeLeased alone, and its loop may call end and die beside them.
 type link struct {
 	server  *Server
 	session *Session
@@ -62,6 +63,8 @@ type link struct {
 	// the server's start; handovers is how many in a row came soon after the one before.
 	handedOver int64
 	handovers  int
+	// readerRuns: the goroutine that reads is running requests, and doesn't read.
+	readerRuns bool
 	// paused: the transport doesn't read; resuming: it was asked to go on.
 	paused, resuming bool
 	// closing: the transport was asked to close; dead: it did.
@@ -148,22 +151,34 @@ func (l *link) filled(n int) {
 func (l *link) reading() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return !l.paused
+	return !l.paused && !l.dead
 }
 
 // resume goes on with what was read before the pause.
 func (l *link) resume() {
+	l.unpause()
+	l.settleReading()
+}
+
+// resumeLeased is resume for a lease. It reports whether there was something to go on with.
+func (l *link) resumeLeased() bool {
+	fed := l.unpause()
+	l.settleBy(leaseRunner)
+	return fed
+}
+
+// unpause takes what was read before the pause, and reports whether there was any. It returns with l.mu held.
+func (l *link) unpause() (fed bool) {
 	l.mu.Lock()
 	l.resuming = false
 	if l.dead {
-		l.mu.Unlock()
-		return
+		return false
 	}
-	if l.conn.CanFeed() {
+	if fed = l.conn.CanFeed(); fed {
 		l.conn.Feed(nil, l.server.cfg.Clock.Now())
 	}
 	l.paused = false
-	l.settleReading()
+	return fed
 }
 
 // end says that the client closed its side, or that the server stops: what was read is
@@ -208,6 +223,9 @@ func (l *link) closeIfIdle() bool {
 // call, which was about that frame too.
 func (l *link) closeIfStalled(minBytes int) {
 	l.mu.Lock()
+	if l.readerRuns {
+		l.conn.swept = -1 // It is we who don't read.
+	}
 	stalled := !l.closing && l.conn.Stalled(minBytes)
 	have, want := l.conn.frame.have, l.conn.frame.want
 	if stalled {
@@ -231,10 +249,14 @@ func (l *link) flushed() {
 // settle does what has become due after a change, and unlocks. Requires: l.mu held.
 func (l *link) settle() { l.settleBy(workerRunner) }
 
-// settleReading is settle for the transport's goroutine that reads, which runs the requests that it may run itself: this
-// saves the waking of another thread.
+// settleReading is settle for the transport's goroutine that reads: an event loop runs the requests that it may run itself,
+// which saves the waking of another thread.
 func (l *link) settleReading() {
-	l.settleBy(l.runsReading())
+	by := workerRunner
+	if l.looped {
+		by = loopRunner
+	}
+	l.settleBy(by)
 }
 
 func (l *link) settleBy(by runner) {

@@ -13,9 +13,9 @@ const (
 	workerRunner runner = iota
 	// loopRunner is an event loop: it runs what waits for nothing, since its other connections wait for it.
 	loopRunner
-	// readerRunner is the goroutine that reads this connection and no other: its own one under TLS, or a lease. It may block.
-	// It runs what takes little time unless a device is slow: while it runs a request it doesn't notice that the client is gone.
-	readerRunner
+	// leaseRunner is a lease, which reads the connection as well, and no other. It may block; it runs what takes little time
+	// unless a device is slow, since nobody reads the connection meanwhile.
+	leaseRunner
 )
 
 // maxInlineFrame is the largest request that an event loop runs itself, in bytes: what takes long to decode would hold up
@@ -36,8 +36,8 @@ func (l *link) mayRun(by runner) bool {
 		return false
 	}
 	key, version := int16(binary.BigEndian.Uint16(frame)), int16(binary.BigEndian.Uint16(frame[2:]))
-	if by == readerRunner {
-		return l.server.cfg.readers.runs(key)
+	if by == leaseRunner {
+		return l.server.cfg.leasing.runs(key)
 	}
 	inline := l.server.cfg.Inline
 	return len(frame) <= maxInlineFrame && inline != nil && inline(l.session.Listener, key, version)
@@ -49,8 +49,10 @@ func (l *link) run() { l.runBy(workerRunner) }
 // runBy runs requests until none may start. The first one that isn't for a runner of this kind, or that a loop began and
 // that has to wait for something, and those after it, go to a worker. Requires: l.running was set by the caller.
 func (l *link) runBy(by runner) {
-	if by == readerRunner {
+	if by == leaseRunner {
+		l.setReaderRuns(true)
 		defer l.sock.flush() // Replies may be held back.
+		defer l.setReaderRuns(false)
 	}
 	for {
 		l.mu.Lock()
@@ -87,48 +89,47 @@ const (
 	latestFlush = time.Millisecond
 )
 
-// readerPolicy says which connections get a lease, and what is run by the goroutines that read one connection.
-type readerPolicy struct {
+// leasePolicy says which connections get a lease, and what those run.
+type leasePolicy struct {
 	// gap is how close to each other a loop must hand a connection over, and handovers how many times in a row it must. Where a
 	// loop has many connections with work it wakes few threads for many of them, and each gets its turn late: none is worth it.
 	gap       time.Duration
 	handovers int
 	// perLoop is how many are leased at once for each event loop: more would wait for processors.
 	perLoop int
-	// runs says whether they run an API's requests.
+	// runs says whether leases run an API's requests.
 	runs func(key int16) bool
 }
 
-var defaultReaders = readerPolicy{
+var defaultLeases = leasePolicy{
 	gap: time.Millisecond, handovers: 8, perLoop: 1,
 	runs: func(key int16) bool { return key == keyProduce || key == keyFetch },
 }
 
-// runsReading is the kind of runner that the transport's goroutine is that reads.
-func (l *link) runsReading() runner {
-	if l.looped {
-		return loopRunner
-	}
-	return readerRunner
-}
-
 // tryLease has the connection leased if it is busy. Requires: on its loop, l.mu held, l.running set.
 func (l *link) tryLease() bool {
-	if !l.mayRun(readerRunner) {
+	if !l.mayRun(leaseRunner) {
 		return false
 	}
 	now := int64(l.conn.order.next().receivedAt.Sub(l.server.started))
-	if now-l.handedOver < int64(l.server.cfg.readers.gap) {
+	if now-l.handedOver < int64(l.server.cfg.leasing.gap) {
 		l.handovers++
 	} else {
 		l.handovers = 0
 	}
 	l.handedOver = now
-	return l.handovers >= l.server.cfg.readers.handovers && l.sock.lease()
+	return l.handovers >= l.server.cfg.leasing.handovers && l.sock.lease()
+}
+
+// setReaderRuns notes whether the goroutine that reads runs requests.
+func (l *link) setReaderRuns(on bool) {
+	l.mu.Lock()
+	l.readerRuns = on
+	l.mu.Unlock()
 }
 
 // receivedLeased is received for a lease.
 func (l *link) receivedLeased(p []byte) {
 	l.feed(p)
-	l.settleBy(readerRunner)
+	l.settleBy(leaseRunner)
 }

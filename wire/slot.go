@@ -153,7 +153,7 @@ func (s *slot) complete(r reply) {
 	frame, freed := s.takeFrame()
 	s.onClose = nil
 	var fns []func()
-	more, by := false, s.by
+	more, by, hold := false, s.by, false
 	switch s.state {
 	case slotDropped:
 		defer r.release()
@@ -167,6 +167,7 @@ func (s *slot) complete(r reply) {
 		freed = freed.plus(dropped)
 		// More requests wait, and run now: their replies may share a system call with this one.
 		more = l.conn.CanStart()
+		hold = more && by == leaseRunner && l.server.cfg.Clock.Now().Sub(s.receivedAt) < holdBack
 	default:
 		l.mu.Unlock()
 		panic("wire: a request was completed twice")
@@ -180,7 +181,7 @@ func (s *slot) complete(r reply) {
 		f()
 	}
 	switch {
-	case more && by == readerRunner && l.server.cfg.Clock.Now().Sub(s.receivedAt) < holdBack:
+	case hold:
 		l.sock.flushLate()
 	case more:
 		l.sock.flushSoon()

@@ -180,7 +180,7 @@ func (s *stdSocket) take(b *buf.Buf) error {
 }
 
 // flushLate implements socket.
-func (s *stdSocket) flushLate() { s.late.arm(latestFlush) }
+func (s *stdSocket) flushLate() { s.flushSoon() }
 
 // lease implements socket: a goroutine of the connection's own reads it already.
 func (s *stdSocket) lease() bool { return false }

@@ -51,11 +51,16 @@ func (t *sweepTimer) fire() {
 
 // stop prevents further sweeps and waits for one that runs.
 func (t *sweepTimer) stop() {
+	t.cancel()
+	t.running.Wait()
+}
+
+// cancel prevents further sweeps.
+func (t *sweepTimer) cancel() {
 	t.mu.Lock()
+	defer t.mu.Unlock()
 	t.stopped = true
 	if t.timer != nil {
 		t.timer.Stop()
 	}
-	t.mu.Unlock()
-	t.running.Wait()
 }

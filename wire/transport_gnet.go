@@ -51,7 +51,7 @@ func startLoops(s *Server) (*loopTransport, error) {
 	if loops <= 0 {
 		loops = runtime.GOMAXPROCS(0)
 	}
-	t.maxLeases = int32(s.cfg.readers.perLoop * loops)
+	t.maxLeases = int32(s.cfg.leasing.perLoop * loops)
 	client, err := gnet.NewClient(t, gnet.WithNumEventLoop(loops), gnet.WithReadBufferCap(loopReadBytes),
 		gnet.WithLogger(gnetLogger{s.cfg.Logger}))
 	if err != nil {
@@ -240,7 +240,7 @@ func (s *loopSocket) Run(context.Context) error {
 func (s *loopSocket) resume() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.closed || s.detached {
+	if s.closed || s.detached || s.leased != nil { // The end of a lease resumes.
 		return
 	}
 	// Under mu, so that the loop's end, which comes after OnClose, can't overtake it.

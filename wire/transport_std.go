@@ -41,10 +41,8 @@ type stdSocket struct {
 	out *outConn
 	// secured is conn if that is TLS, once it may be told goodbye.
 	secured atomic.Pointer[tls.Conn]
-	// slow is set when the handshake took too long.
-	slow atomic.Bool
-	// late sends what was held back for a request that turns out to take long.
-	late sweepTimer
+	// late is set when the handshake took too long.
+	late atomic.Bool
 
 	mu sync.Mutex
 	// The rest is guarded by mu.
@@ -58,7 +56,6 @@ type stdSocket struct {
 func prepareStd(l *link, c net.Conn, ln *boundListener) func() error {
 	out := newOutConn(c, &l.server.pool)
 	s := &stdSocket{link: l, base: c, conn: out, out: out, closed: make(chan struct{}), wake: make(chan struct{}, 1)}
-	s.late = sweepTimer{clock: l.server.cfg.Clock, sweep: s.flush}
 	l.sock = s
 	return func() error {
 		l.server.readers.Go(func() { s.serve(ln) })
@@ -72,7 +69,6 @@ func (s *stdSocket) serve(ln *boundListener) {
 	if !diverted {
 		s.read()
 		<-s.closed
-		s.late.stop()
 	}
 	s.mu.Lock()
 	s.dead = true
@@ -93,7 +89,7 @@ func (s *stdSocket) serve(ln *boundListener) {
 // open does what comes before the first request. It reports whether the connection was taken over.
 func (s *stdSocket) open(ln *boundListener) (diverted bool) {
 	late := s.link.server.cfg.Clock.AfterFunc(handshakeTimeout, func() {
-		s.slow.Store(true)
+		s.late.Store(true)
 		s.close()
 	})
 	defer late.Stop()
@@ -102,7 +98,7 @@ func (s *stdSocket) open(ln *boundListener) (diverted bool) {
 		if err := t.Handshake(); err != nil {
 			s.close()
 			reason := handshakeReason(err)
-			if s.slow.Load() {
+			if s.late.Load() {
 				reason = closeBecause(closeHandshake, "the client didn't finish the TLS handshake within %s", handshakeTimeout)
 			}
 			if reason != nil {
