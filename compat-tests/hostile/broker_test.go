@@ -152,7 +152,8 @@ func roundTripIn(c net.Conn, timeout time.Duration) error {
 	return nil
 }
 
-// servedBy asks what the broker serves, and leaves out what kmsg can't make.
+// servedBy asks what the broker serves, and leaves out what kmsg can't make, and UnregisterBroker: a broker that someone
+// unregisters serves nothing until it is started again, in Kafka as well.
 func servedBy(ctx context.Context, client *kgo.Client) ([]served, error) {
 	resp, err := kmsg.NewPtrApiVersionsRequest().RequestWith(ctx, client)
 	if err != nil {
@@ -160,7 +161,7 @@ func servedBy(ctx context.Context, client *kgo.Client) ([]served, error) {
 	}
 	var out []served
 	for _, k := range resp.ApiKeys {
-		if req := kmsg.RequestForKey(k.ApiKey); req != nil {
+		if req := kmsg.RequestForKey(k.ApiKey); req != nil && kmsg.Key(k.ApiKey) != kmsg.UnregisterBroker {
 			out = append(out, served{k.ApiKey, k.MinVersion, min(k.MaxVersion, req.MaxVersion())})
 		}
 	}
