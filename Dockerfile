@@ -4,7 +4,7 @@ WORKDIR /src
 COPY go.mod go.sum ./
 RUN go mod download
 COPY . .
-RUN CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -o /ottla ./cmd/ottla && mkdir /data
+RUN CGO_ENABLED=0 go build -trimpath -pgo cmd/ottla/cpu.pprof -ldflags '-s -w' -o /ottla ./cmd/ottla && mkdir /data
 
 FROM scratch
 COPY --from=build /ottla /ottla

@@ -15,7 +15,7 @@ help: ## list the commands
 
 .PHONY: build
 build: tools ## build bin/ottla, a static stripped binary
-	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/ottla ./cmd/ottla
+	CGO_ENABLED=0 $(GO) build -trimpath -pgo $(CURDIR)/cmd/ottla/cpu.pprof -ldflags '$(LDFLAGS)' -o bin/ottla ./cmd/ottla
 
 .PHONY: run
 run: build ## start one node on localhost:9092 with its data in ./ottla-data
@@ -105,6 +105,10 @@ bench-quick: build ## the same in 4 minutes, for a look
 .PHONY: bench-growth
 bench-growth: build ## how CPU time a request grows with partitions and connections; KAFKA=1 for Kafka as well
 	./bench/growth.sh $(if $(KAFKA),-kafka)
+
+.PHONY: pgo
+pgo: build ## take the CPU profile anew that builds are guided by (cmd/ottla/cpu.pprof)
+	./bench/pgo.sh
 
 .PHONY: bench-startup
 bench-startup: build ## time to start with 10,000 partitions, after clean stops and kills
