@@ -59,12 +59,12 @@ type link struct {
 	conn conn
 	// running: a goroutine runs the requests.
 	running bool
+	// runner is what runs them, or did last.
+	runner runner
 	// handedOver is when the request came with which a loop last handed the connection over to a worker, in nanoseconds since
 	// the server's start; handovers is how many in a row came soon after the one before.
 	handedOver int64
 	handovers  int
-	// readerRuns: the goroutine that reads is running requests, and doesn't read.
-	readerRuns bool
 	// paused: the transport doesn't read; resuming: it was asked to go on.
 	paused, resuming bool
 	// closing: the transport was asked to close; dead: it did.
@@ -223,7 +223,7 @@ func (l *link) closeIfIdle() bool {
 // call, which was about that frame too.
 func (l *link) closeIfStalled(minBytes int) {
 	l.mu.Lock()
-	if l.readerRuns {
+	if l.running && l.runner == leaseRunner {
 		l.conn.swept = -1 // It is we who don't read.
 	}
 	stalled := !l.closing && l.conn.Stalled(minBytes)

@@ -24,10 +24,10 @@ const maxInlineFrame = 1 << 10
 
 // mayRun says whether the next request is one for a runner of a kind. Requires: l.mu held.
 func (l *link) mayRun(by runner) bool {
-	s := l.conn.order.next()
 	if by == workerRunner {
 		return true
 	}
+	s := l.conn.order.next()
 	if s == nil {
 		return false
 	}
@@ -50,12 +50,11 @@ func (l *link) run() { l.runBy(workerRunner) }
 // that has to wait for something, and those after it, go to a worker. Requires: l.running was set by the caller.
 func (l *link) runBy(by runner) {
 	if by == leaseRunner {
-		l.setReaderRuns(true)
 		defer l.sock.flush() // Replies may be held back.
-		defer l.setReaderRuns(false)
 	}
 	for {
 		l.mu.Lock()
+		l.runner = by
 		if !l.dead && !l.closing && l.conn.CanStart() && !l.mayRun(by) {
 			l.mu.Unlock()
 			l.startWorker(l)
@@ -119,13 +118,6 @@ func (l *link) tryLease() bool {
 	}
 	l.handedOver = now
 	return l.handovers >= l.server.cfg.leasing.handovers && l.sock.lease()
-}
-
-// setReaderRuns notes whether the goroutine that reads runs requests.
-func (l *link) setReaderRuns(on bool) {
-	l.mu.Lock()
-	l.readerRuns = on
-	l.mu.Unlock()
 }
 
 // receivedLeased is received for a lease.

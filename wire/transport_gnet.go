@@ -227,9 +227,9 @@ func (s *loopSocket) applyInterest() {
 // Run implements gnet.Runnable: the loop goes on reading.
 func (s *loopSocket) Run(context.Context) error {
 	s.mu.Lock()
-	gone := s.closed || s.detached || s.leased != nil
+	mine := s.readByLoop()
 	s.mu.Unlock()
-	if gone {
+	if !mine {
 		return nil
 	}
 	s.link.resume()
@@ -237,10 +237,13 @@ func (s *loopSocket) Run(context.Context) error {
 	return nil
 }
 
+// readByLoop says whether it is the loop that reads. Requires: s.mu held.
+func (s *loopSocket) readByLoop() bool { return !s.closed && !s.detached && s.leased == nil }
+
 func (s *loopSocket) resume() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.closed || s.detached || s.leased != nil { // The end of a lease resumes.
+	if !s.readByLoop() { // The end of a lease resumes.
 		return
 	}
 	// Under mu, so that the loop's end, which comes after OnClose, can't overtake it.
