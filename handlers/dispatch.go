@@ -6,8 +6,6 @@ import (
 	"runtime/debug"
 	"sync/atomic"
 
-	"github.com/twmb/franz-go/pkg/kmsg"
-
 	"github.com/ottla/ottla/wire"
 )
 
@@ -22,6 +20,7 @@ type dispatchRow struct {
 	handle handleFunc
 	// min and max are the versions served.
 	min, max int16
+	place    wire.Place
 	stats    apiStats
 }
 
@@ -51,7 +50,7 @@ func newDispatcher(d *Deps, table []api) *Dispatcher {
 			h.rows = append(h.rows, dispatchRow{})
 		}
 		row := &h.rows[key]
-		row.handle, row.min, row.max = a.handle, a.min, a.max
+		row.handle, row.min, row.max, row.place = a.handle, a.min, a.max, a.place
 		if known, ok := wire.LookupAPI(key); ok {
 			row.min = max(row.min, known.Min)
 		}
@@ -65,10 +64,12 @@ func (h *Dispatcher) Supports(_ string, key, version int16) bool {
 	return row != nil && version >= row.min && version <= row.max
 }
 
-// Inline says whether requests of an API may be served on an event loop; it is for wire.Config. It is Fetch alone, most of
-// which find what they want in memory, or nothing.
-func (h *Dispatcher) Inline(key, version int16) bool {
-	return key == kmsg.Fetch.Int16() && version >= fetchZstd
+// Place says where requests of an API may run; it is for wire.Config.
+func (h *Dispatcher) Place(key int16) wire.Place {
+	if row := h.row(key); row != nil {
+		return row.place
+	}
+	return wire.OnWorker
 }
 
 func (h *Dispatcher) row(key int16) *dispatchRow {

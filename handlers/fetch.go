@@ -123,9 +123,9 @@ func (f *fetch) run() {
 const maxInlinePartitions = 16
 
 // mayInline says whether the plan may run on an event loop: not those of followers, which move high watermarks and
-// change the ISR.
+// change the ISR, nor those of which each batch's codec must be looked at.
 func (f *fetch) mayInline() bool {
-	return f.plan.ReplicaID < 0 && len(f.plan.Partitions) <= maxInlinePartitions
+	return f.plan.ReplicaID < 0 && len(f.plan.Partitions) <= maxInlinePartitions && f.r.Version >= fetchZstd
 }
 
 // prepare makes the plan out of the request, or out of its session.

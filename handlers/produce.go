@@ -59,6 +59,19 @@ func handleProduce(d *Deps, r *wire.Request) {
 	p := d.produces.get()
 	p.d, p.r, p.img = d, r, d.Image()
 	p.resolve(req)
+	if r.Inline() && d.Replicas.ProduceFlushes(&p.plan) {
+		r.Offload(func() {
+			defer d.guard(r)
+			p.run(req)
+		})
+		return
+	}
+	p.run(req)
+}
+
+// run appends and answers, or waits for the replicas.
+func (p *produce) run(req *kmsg.ProduceRequest) {
+	d, r := p.d, p.r
 	wait := false
 	if len(p.plan.Partitions) > 0 {
 		wait = d.Replicas.Produce(&p.plan)

@@ -47,6 +47,11 @@ func (l *Log) Append(records []byte, opts AppendOptions) (AppendInfo, error) {
 	return info, err
 }
 
+// FlushesAppends says whether an append may have to wait until it is on the disk.
+func (l *Log) FlushesAppends() bool {
+	return l.settings.Load().FlushMessages < NoLimit || l.host.crowded()
+}
+
 // recordErrors turns package validate's error about single records into this package's.
 func recordErrors(err error) error {
 	var v *validate.RecordErrors

@@ -24,15 +24,29 @@ func (m *Manager) Produce(plan *ProducePlan) (wait bool) {
 		if pp.Err != nil {
 			continue
 		}
-		p, err := m.partition(pp.Topic, pp.Partition)
-		if err != nil {
-			pp.Err = err
-			continue
+		if pp.found == nil {
+			if pp.found, pp.Err = m.partition(pp.Topic, pp.Partition); pp.Err != nil {
+				continue
+			}
 		}
-		p.produce(pp, plan.Acks)
+		pp.found.produce(pp, plan.Acks)
 		wait = wait || pp.target != nil
 	}
 	return wait
+}
+
+// ProduceFlushes says whether an append of the plan may have to wait until it is on the disk.
+func (m *Manager) ProduceFlushes(plan *ProducePlan) bool {
+	for i := range plan.Partitions {
+		pp := &plan.Partitions[i]
+		if pp.Err != nil {
+			continue
+		}
+		if pp.found, _ = m.partition(pp.Topic, pp.Partition); pp.found != nil && pp.found.log().FlushesAppends() { // Produce finds the error again.
+			return true
+		}
+	}
+	return false
 }
 
 // produce appends one partition's records as the leader.

@@ -79,6 +79,9 @@ func settingsOf(img *image.Image, topic string) Settings {
 	if v, ok := set.Get("cleanup.policy"); ok && v == "compact" {
 		s.Log.Delete, s.Log.Compact = false, true
 	}
+	if v, ok := set.Get("flush.messages"); ok {
+		s.Log.FlushMessages = int64(v[0] - '0')
+	}
 	return s
 }
 

@@ -137,6 +137,8 @@ type ProducePartition struct {
 	// LogStartOffset is told with some errors too.
 	LogStartOffset int64
 
+	// found is the partition, once it was looked up.
+	found *Partition
 	// target is where the append went, in leader epoch epoch, if it waits for its replicas: the high
 	// watermark must pass lastOffset.
 	target     *Partition

@@ -96,25 +96,24 @@ type Config struct {
 	// Supports says whether a listener serves an API in a version. ApiVersions is always served.
 	// A request that isn't supported closes its connection, as Kafka does.
 	Supports func(listener string, key, version int16) bool
-	// Inline says whether the handler may be given an API's requests on an event loop, where it must not block; see
-	// Request.Inline. Nil means none.
-	Inline func(listener string, key, version int16) bool
+	// Place says where the handler may be given an API's requests. Nil means on workers.
+	Place  func(listener string, key, version int16) Place
 	Logger *slog.Logger
 	Clock  clock.Clock
 	// Loops is the number of event loops (num.network.threads); 0 means one a processor.
 	Loops int
 	// Listen opens the socket of a listener; nil means TCP. What isn't TCP is served without event loops.
 	Listen func(address string) (net.Listener, error)
-	// leasing says which connections are leased; defaultLeases but in tests.
-	leasing leasePolicy
+	// standIns says when event loops have a stand-in; defaultStandIns but in tests.
+	standIns standInPolicy
 }
 
 func (c Config) withDefaults() (Config, error) {
 	if c.Handler == nil || c.Supports == nil || c.Logger == nil || c.Clock == nil {
 		return c, errors.New("wire: Handler, Supports, Logger and Clock must be set")
 	}
-	if c.leasing.runs == nil {
-		c.leasing = defaultLeases
+	if c.standIns == (standInPolicy{}) {
+		c.standIns = defaultStandIns
 	}
 	l := &c.Limits
 	setDefault(&l.MaxRequestBytes, 100<<20)

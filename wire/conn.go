@@ -10,8 +10,7 @@ import (
 // in their order, are marked by Proceed and Complete, and their replies come out by Emit in the
 // same order. It holds no lock; its link guards it.
 //
-// Only the goroutine that reads the connection calls Feed, Space, Filled and DropInput; the last one comes from its loop
-// while another goroutine reads it on lease, which calls Feed alone.
+// Only the goroutine that reads the connection calls Feed, Space, Filled and DropInput.
 type conn struct {
 	limits connLimits
 	// charge asks the memory budget for n bytes. If it reports false the connection waits, and
@@ -26,8 +25,8 @@ type conn struct {
 	swept int
 	// waiting: the frame under construction waits for memory.
 	waiting bool
-	// carry is what was read from the socket beyond what could be taken. Bounded by the size of one
-	// read, since nothing is read while it isn't empty.
+	// carry is what was read from the socket beyond what could be taken. Bounded by the size of two
+	// reads: no other one is begun while it isn't empty, but one may be under way.
 	carry []byte
 
 	order order

@@ -34,8 +34,8 @@ func TestMain(m *testing.M) {
 const (
 	// transportTLS is TransportStd with TLS.
 	transportTLS Transport = 100 + iota
-	// transportLease is TransportLoop where every connection is leased as soon as a request of it may run so.
-	transportLease
+	// transportStandIn is TransportLoop where a stand-in polls as soon as there is a request that it may run, which is any.
+	transportStandIn
 )
 
 // patience is how long tests wait for what must happen.
@@ -101,9 +101,10 @@ func serve(t testing.TB, transport Transport, h handlerFunc, change ...func(*Con
 		ln.Transport = TransportStd
 		ln.TLS, client = selfSigned(t)
 	}
-	if transport == transportLease {
+	if transport == transportStandIn {
 		cfg.Listeners[0].Transport = TransportLoop
-		cfg.leasing = leasePolicy{gap: math.MaxInt64, perLoop: 1000, runs: func(int16) bool { return true }}
+		cfg.standIns = standInPolicy{gap: math.MaxInt64, round: time.Millisecond, rounds: 64}
+		cfg.Place = func(string, int16, int16) Place { return OnStandIn }
 	}
 	for _, f := range change {
 		f(&cfg)
@@ -260,14 +261,14 @@ func produce(id int32, acks int16, records []byte) []byte {
 
 // eachTransport runs a test against both transports.
 func eachTransport(t *testing.T, f func(t *testing.T, transport Transport)) {
-	for name, transport := range map[string]Transport{"loop": TransportLoop, "std": TransportStd, "tls": transportTLS, "lease": transportLease} {
+	for name, transport := range map[string]Transport{"loop": TransportLoop, "std": TransportStd, "tls": transportTLS, "stand-in": transportStandIn} {
 		t.Run(name, func(t *testing.T) { f(t, transport) })
 	}
 }
 
 // eachPlain is eachTransport without TLS, for tests whose clients send before they are accepted.
 func eachPlain(t *testing.T, f func(t *testing.T, transport Transport)) {
-	for name, transport := range map[string]Transport{"loop": TransportLoop, "std": TransportStd, "lease": transportLease} {
+	for name, transport := range map[string]Transport{"loop": TransportLoop, "std": TransportStd, "stand-in": transportStandIn} {
 		t.Run(name, func(t *testing.T) { f(t, transport) })
 	}
 }

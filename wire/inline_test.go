@@ -14,7 +14,12 @@ import (
 // inlineMetadata lets loops run Metadata.
 func inlineMetadata(c *Config) {
 	c.Loops = 1 // So that all connections share it.
-	c.Inline = func(_ string, key, _ int16) bool { return key == 3 }
+	c.Place = func(_ string, key, _ int16) Place {
+		if key == 3 {
+			return OnLoop
+		}
+		return OnWorker
+	}
 }
 
 func topicOf(r *Request) string { return *r.Body.(*kmsg.MetadataRequest).Topics[0].Topic }
@@ -82,7 +87,7 @@ func TestInlineOrder(t *testing.T) {
 				t.Fatalf("request %d was %s, want %s", i, began[i], want[i])
 			}
 		}
-		if got := inline.Load(); (transport == TransportLoop || transport == transportLease) != (got > 0) {
+		if got := inline.Load(); (transport == TransportLoop || transport == transportStandIn) != (got > 0) {
 			t.Errorf("%d requests ran on a loop", got)
 		}
 	})

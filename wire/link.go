@@ -23,9 +23,9 @@ type socket interface {
 	flushSoon()
 	// flushLate is flushSoon, but for the goroutine's own flush that is expected at once: someone else steps in if it is late.
 	flushLate()
-	// lease has a worker read the connection and run the requests, which begins once the loop that calls this is done
-	// with the socket; false if that can't be had.
-	lease() bool
+	// lend has a worker stand in for the event loop that calls this, and run the requests, of which the next was received at
+	// a time, once the loop is done with the socket; false if that isn't to be.
+	lend(receivedAt time.Time) bool
 	// unsent is the number of bytes in the queue.
 	unsent() int
 	// resume arranges for link.resume to be called on the goroutine that reads.
@@ -38,8 +38,7 @@ type socket interface {
 // runs its requests.
 //
 // The goroutine that reads calls received, space, filled, resume, end and die; no two of these run at
-// the same time for one link. While a connection is leased the lease reads, by receivedLeased and
-// resumeLeased alone, and its loop may call end and die beside them.
+// the same time for one link.
 type link struct {
 	server  *Server
 	session *Session
@@ -59,12 +58,8 @@ type link struct {
 	conn conn
 	// running: a goroutine runs the requests.
 	running bool
-	// runner is what runs them, or did last.
-	runner runner
-	// handedOver is when the request came with which a loop last handed the connection over to a worker, in nanoseconds since
-	// the server's start; handovers is how many in a row came soon after the one before.
-	handedOver int64
-	handovers  int
+	// demoted: what runs them began where others wait for it, and now nobody does.
+	demoted bool
 	// paused: the transport doesn't read; resuming: it was asked to go on.
 	paused, resuming bool
 	// closing: the transport was asked to close; dead: it did.
@@ -124,9 +119,7 @@ func (l *link) feed(p []byte) {
 	l.touch(now)
 	l.server.metrics.BytesIn.Add(int64(len(p)))
 	l.mu.Lock()
-	if !l.dead { // A lease may come late with them.
-		l.conn.Feed(p, now)
-	}
+	l.conn.Feed(p, now)
 }
 
 // space is where the bytes of a frame under construction may be read to, until filled is called or
@@ -139,12 +132,17 @@ func (l *link) space() []byte {
 
 // filled says that n bytes were read into space.
 func (l *link) filled(n int) {
+	l.fill(n)
+	l.settleReading()
+}
+
+// fill takes n bytes that were read into space and returns with l.mu held.
+func (l *link) fill(n int) {
 	now := l.server.cfg.Clock.Now()
 	l.touch(now)
 	l.server.metrics.BytesIn.Add(int64(n))
 	l.mu.Lock()
 	l.conn.Filled(n, now)
-	l.settleReading()
 }
 
 // reading says whether the transport should read on; if not it is resumed later.
@@ -160,25 +158,31 @@ func (l *link) resume() {
 	l.settleReading()
 }
 
-// resumeLeased is resume for a lease. It reports whether there was something to go on with.
-func (l *link) resumeLeased() bool {
-	fed := l.unpause()
-	l.settleBy(leaseRunner)
-	return fed
+// resumable says whether resume is due.
+func (l *link) resumable() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.resuming && !l.dead
 }
 
-// unpause takes what was read before the pause, and reports whether there was any. It returns with l.mu held.
-func (l *link) unpause() (fed bool) {
+// unpause takes what was read before the pause. It returns with l.mu held.
+func (l *link) unpause() {
 	l.mu.Lock()
 	l.resuming = false
 	if l.dead {
-		return false
+		return
 	}
-	if fed = l.conn.CanFeed(); fed {
+	if l.conn.CanFeed() {
 		l.conn.Feed(nil, l.server.cfg.Clock.Now())
 	}
 	l.paused = false
-	return fed
+}
+
+// demote says that nobody waits any more for the goroutine that runs the requests.
+func (l *link) demote() {
+	l.mu.Lock()
+	l.demoted = l.running
+	l.mu.Unlock()
 }
 
 // end says that the client closed its side, or that the server stops: what was read is
@@ -223,9 +227,6 @@ func (l *link) closeIfIdle() bool {
 // call, which was about that frame too.
 func (l *link) closeIfStalled(minBytes int) {
 	l.mu.Lock()
-	if l.running && l.runner == leaseRunner {
-		l.conn.swept = -1 // It is we who don't read.
-	}
 	stalled := !l.closing && l.conn.Stalled(minBytes)
 	have, want := l.conn.frame.have, l.conn.frame.want
 	if stalled {
@@ -270,9 +271,10 @@ func (l *link) settleBy(by runner) {
 	if start {
 		l.running = true
 	}
-	run, leased := start && by != workerRunner && l.mayRun(by), false
-	if start && !run && by == loopRunner {
-		leased = l.tryLease()
+	run, lent := false, false
+	if start && by != workerRunner {
+		run = l.mayRun(by)
+		lent = !run && by == loopRunner && l.mayRun(standInRunner) && l.sock.lend(l.conn.order.next().receivedAt)
 	}
 	resume := false
 	switch reading := l.conn.Reading(); {
@@ -291,7 +293,7 @@ func (l *link) settleBy(by runner) {
 	switch {
 	case run:
 		l.runBy(by)
-	case start && !leased:
+	case start && !lent:
 		l.startWorker(l)
 	}
 	if resume {
@@ -326,7 +328,7 @@ func (l *link) serveNext(by runner) *slot {
 		s = l.conn.Start()
 	}
 	if s == nil {
-		l.running = false
+		l.running, l.demoted = false, false
 		l.settle()
 		return nil
 	}
@@ -371,7 +373,7 @@ func (l *link) serve(s *slot, frame *buf.Buf, lastID *string) {
 	}
 	l.server.metrics.requests[h.Key].Add(1)
 	s.request = *NewRequest(h, req, l.session, s, s.receivedAt)
-	s.request.inline = s.by == loopRunner
+	s.request.inline = s.by.holdsUp()
 	l.server.cfg.Handler.ServeRequest(&s.request)
 	if s.request.rest == nil {
 		l.server.bodies.put(req)

@@ -260,3 +260,10 @@ func (s *loopSocket) sendFile() error {
 	_ = unix.Close(out) // Only a number: the socket stays open.
 	return err
 }
+
+// writableWithin waits until a socket has room, or is broken, which the next call tells. It may be wrong, after a signal.
+func writableWithin(fd, millis int) bool {
+	fds := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLOUT}}
+	n, err := unix.Poll(fds, millis)
+	return n > 0 || errors.Is(err, unix.EINTR)
+}

@@ -2,12 +2,80 @@ package wire
 
 import (
 	"errors"
+	"fmt"
 	"os"
+	"reflect"
 	"sync"
+	"sync/atomic"
 	"syscall"
+	"unsafe"
 
+	"github.com/panjf2000/gnet/v2"
 	"golang.org/x/sys/unix"
 )
+
+// loopPoller is what an event loop polls with. gnet doesn't tell it.
+type loopPoller struct {
+	fd int
+	// tasks is not 0 while tasks wait for the loop, and tasksFD what tells it of them.
+	tasks   *int32
+	tasksFD int
+}
+
+// pollerOf looks a loop's poller up.
+func pollerOf(loop gnet.EventLoop) (p loopPoller, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			p, err = loopPoller{fd: -1}, fmt.Errorf("this version of gnet keeps its poller elsewhere: %v", r)
+		}
+	}()
+	poller := reflect.ValueOf(loop).Elem().FieldByName("poller").Elem()
+	tasks := poller.FieldByName("wakeupCall")
+	if tasks.Kind() != reflect.Int32 {
+		return loopPoller{fd: -1}, errors.New("this version of gnet counts its tasks elsewhere")
+	}
+	return loopPoller{
+		fd:    int(poller.FieldByName("fd").Int()),
+		tasks: (*int32)(unsafe.Pointer(tasks.UnsafeAddr())), tasksFD: int(poller.FieldByName("efd").Int()),
+	}, nil
+}
+
+// hasTasks says whether tasks wait for the loop.
+func (p *loopPoller) hasTasks() bool { return atomic.LoadInt32(p.tasks) != 0 }
+
+// readyList is what wait found.
+type readyList [32]unix.EpollEvent
+
+// at tells of one descriptor whether it is readable, and nothing else than that.
+func (l *readyList) at(i int) (fd int, readable bool) {
+	return int(l[i].Fd), l[i].Events&^(unix.EPOLLIN|unix.EPOLLPRI) == 0
+}
+
+// wait polls in the loop's place. It returns how many descriptors are ready, 0 after the time. Requires: the loop doesn't poll.
+func (p *loopPoller) wait(l *readyList, millis int) int {
+	for {
+		n, err := unix.EpollWait(p.fd, l[:], millis)
+		if !errors.Is(err, unix.EINTR) {
+			return max(n, 0)
+		}
+	}
+}
+
+// repeatTasks has the loop's own poll tell of tasks that wait is about to tell of, or did: gnet is told once.
+func (p *loopPoller) repeatTasks() {
+	e := unix.EpollEvent{Fd: int32(p.tasksFD), Events: unix.EPOLLIN | unix.EPOLLPRI | unix.EPOLLET | unix.EPOLLRDHUP} // As gnet has it.
+	_ = unix.EpollCtl(p.fd, unix.EPOLL_CTL_MOD, p.tasksFD, &e)                                                        // It is known, so this can't fail.
+}
+
+// add has wait tell of another poller as well, when that has something to tell, until remove.
+func (p *loopPoller) add(other *loopPoller) error {
+	e := unix.EpollEvent{Fd: int32(other.fd), Events: unix.EPOLLIN}
+	return os.NewSyscallError("epoll_ctl", unix.EpollCtl(p.fd, unix.EPOLL_CTL_ADD, other.fd, &e))
+}
+
+func (p *loopPoller) remove(other *loopPoller) {
+	_ = unix.EpollCtl(p.fd, unix.EPOLL_CTL_DEL, other.fd, nil) // It was added, so this can't fail.
+}
 
 // setPolled changes whether a loop is told that a socket is readable. Errors of the socket are
 // told in any case.

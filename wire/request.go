@@ -34,13 +34,14 @@ type Request struct {
 	ReceivedAt time.Time
 
 	slot Slot
-	// inline and rest are of requests that an event loop runs.
+	// inline and rest are of requests that run where other connections wait for them.
 	inline bool
 	rest   func()
 }
 
-// Inline says that the handler runs on an event loop: it must not wait for a device, for another node, or for a lock that
-// others may hold while they do. A request that turns out to need that goes on with Offload.
+// Inline says that the handler runs where other connections wait for it, as its API's Place allows. On an event loop it must
+// not wait for a device, for another node, or for a lock that others may hold while they do; on a stand-in not for
+// what takes long. A request that turns out to need that goes on with Offload.
 func (r *Request) Inline() bool { return r.inline }
 
 // Offload has f run on a goroutine that may block, once ServeRequest has returned, which does nothing more with the

@@ -167,7 +167,7 @@ func (s *slot) complete(r reply) {
 		freed = freed.plus(dropped)
 		// More requests wait, and run now: their replies may share a system call with this one.
 		more = l.conn.CanStart()
-		hold = more && by == leaseRunner && l.server.cfg.Clock.Now().Sub(s.receivedAt) < holdBack
+		hold = more && by.standsIn() && l.server.cfg.Clock.Now().Sub(s.receivedAt) < holdBack
 	default:
 		l.mu.Unlock()
 		panic("wire: a request was completed twice")
@@ -185,7 +185,7 @@ func (s *slot) complete(r reply) {
 		l.sock.flushLate()
 	case more:
 		l.sock.flushSoon()
-	case by == loopRunner:
+	case by != workerRunner:
 		l.sock.flushCached()
 	default:
 		l.sock.flush()

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"time"
 
 	"github.com/ottla/ottla/internal/buf"
 )
@@ -182,5 +183,5 @@ func (s *stdSocket) take(b *buf.Buf) error {
 // flushLate implements socket.
 func (s *stdSocket) flushLate() { s.flushSoon() }
 
-// lease implements socket: a goroutine of the connection's own reads it already.
-func (s *stdSocket) lease() bool { return false }
+// lend implements socket: there is no event loop.
+func (s *stdSocket) lend(time.Time) bool { return false }

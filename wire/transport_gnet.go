@@ -9,10 +9,10 @@ import (
 	"io"
 	"log/slog"
 	"net"
-	"reflect"
 	"runtime"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/panjf2000/gnet/v2"
 	"golang.org/x/sys/unix"
@@ -40,18 +40,25 @@ type loopTransport struct {
 	server *Server
 	client *gnet.Client
 	writes *writePoller
-	// leases is how many connections have one, and maxLeases how many may: as many as there are loops.
-	leases    atomic.Int32
-	maxLeases int32
+	// standIns is how many loops have a stand-in.
+	standIns atomic.Int32
+	// leader is the stand-in that polls for further loops as well; nil without one.
+	leader atomic.Pointer[standIn]
+	// notBefore is when stand-ins may poll after one that stalled, and aloneUntil when one may poll for further loops after it had
+	// too much to do. Both are in nanoseconds since the server's start.
+	notBefore, aloneUntil atomic.Int64
+
+	mu sync.Mutex
+	// loops are those that have had a connection.
+	loops map[gnet.EventLoop]*eventLoop
 }
 
 func startLoops(s *Server) (*loopTransport, error) {
-	t := &loopTransport{server: s}
+	t := &loopTransport{server: s, loops: map[gnet.EventLoop]*eventLoop{}}
 	loops := s.cfg.Loops
 	if loops <= 0 {
 		loops = runtime.GOMAXPROCS(0)
 	}
-	t.maxLeases = int32(s.cfg.leasing.perLoop * loops)
 	client, err := gnet.NewClient(t, gnet.WithNumEventLoop(loops), gnet.WithReadBufferCap(loopReadBytes),
 		gnet.WithLogger(gnetLogger{s.cfg.Logger}))
 	if err != nil {
@@ -93,9 +100,9 @@ func (t *loopTransport) prepare(l *link, c net.Conn) func() error {
 // OnOpen implements gnet.EventHandler.
 func (t *loopTransport) OnOpen(c gnet.Conn) ([]byte, gnet.Action) {
 	s := c.Context().(*loopSocket)
-	pollFD, err := pollDescriptor(c.EventLoop())
+	loop, err := t.loopOf(c.EventLoop())
 	s.mu.Lock()
-	s.gnet, s.loop, s.fd, s.pollFD, s.polled = c, c.EventLoop(), c.Fd(), pollFD, true
+	s.gnet, s.loop, s.fd, s.polled = c, loop, c.Fd(), true
 	aborted := s.aborted
 	s.mu.Unlock()
 	s.opened.Store(true)
@@ -106,6 +113,7 @@ func (t *loopTransport) OnOpen(c gnet.Conn) ([]byte, gnet.Action) {
 	if aborted {
 		return nil, gnet.Close
 	}
+	loop.sockets[s.fd] = s
 	return nil, gnet.None
 }
 
@@ -116,15 +124,24 @@ func (t *loopTransport) OnTraffic(c gnet.Conn) gnet.Action {
 	if err != nil || len(p) == 0 {
 		return gnet.None
 	}
+	s.loop.inTraffic = true
 	s.link.received(p)
 	s.readFrame(len(p) == loopReadBytes)
-	s.letGo()
+	s.applyInterest()
+	s.loop.inTraffic = false
+	if s.loop.lending {
+		s.loop.lending = false
+		s.loop.lend(s)
+	}
 	return gnet.None
 }
 
 // OnClose implements gnet.EventHandler. gnet closes the descriptor when it returns.
 func (t *loopTransport) OnClose(c gnet.Conn, err error) gnet.Action {
 	s := c.Context().(*loopSocket)
+	if s.loop != nil {
+		delete(s.loop.sockets, c.Fd())
+	}
 	if errors.Is(err, io.EOF) && s.detach() {
 		s.link.end()
 		s.flush()
@@ -136,19 +153,9 @@ func (t *loopTransport) OnClose(c gnet.Conn, err error) gnet.Action {
 	return gnet.None
 }
 
-// pollDescriptor is the descriptor that a loop polls with. gnet doesn't tell it.
-func pollDescriptor(loop gnet.EventLoop) (fd int, err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			fd, err = -1, fmt.Errorf("this version of gnet keeps its poller elsewhere: %v", r)
-		}
-	}()
-	return int(reflect.ValueOf(loop).Elem().FieldByName("poller").Elem().FieldByName("fd").Int()), nil
-}
-
 // loopSocket is a connection on an event loop.
 //
-// The loop reads, or a lease does. Anyone sends: directly and without waiting; when the socket is full, the rest is sent once
+// The loop reads, or its stand-in. Anyone sends: directly and without waiting; when the socket is full, the rest is sent once
 // writePoller says that there is room.
 //
 // No descriptor is used after it was closed: the loop closes it after OnClose, which takes mu to set
@@ -161,11 +168,12 @@ type loopSocket struct {
 	opened    atomic.Bool
 
 	// Set by OnOpen before anything else runs.
-	gnet   gnet.Conn
-	loop   gnet.EventLoop
-	pollFD int
-	// polled: the loop polls the socket for reading. leasing: it will give that to a lease. Only the loop uses them.
-	polled, leasing bool
+	gnet gnet.Conn
+	loop *eventLoop
+	// polled: the loop polls the socket for reading. Only who polls uses it.
+	polled bool
+	// again is used by stand-ins.
+	again rereading
 
 	mu sync.Mutex
 	// The rest is guarded by mu.
@@ -177,8 +185,8 @@ type loopSocket struct {
 	detached bool
 	// sending: a goroutine sends from the queue; nobody else may. soon: one is about to.
 	sending, soon bool
-	// leased is the lease that reads, if one does.
-	leased *lease
+	// reader is the stand-in that has read what is run now, if one has: it resumes.
+	reader *standIn
 	// armed: writePoller tells when there is room; registered: it knows fd.
 	armed, registered bool
 }
@@ -201,22 +209,13 @@ func (s *loopSocket) readFrame(more bool) {
 	}
 }
 
-// letGo ends the loop's turn with the socket. Requires: on the loop.
-func (s *loopSocket) letGo() {
-	if s.leasing {
-		s.beginLease()
-		return
-	}
-	s.applyInterest()
-}
-
-// applyInterest polls for reading as long as the link wants to read. Requires: on the loop.
+// applyInterest polls for reading as long as the link wants to read. Requires: the caller polls.
 func (s *loopSocket) applyInterest() {
 	want := s.link.reading()
 	if want == s.polled {
 		return
 	}
-	if err := setPolled(s.pollFD, s.fd, want); err != nil {
+	if err := setPolled(s.loop.poller.fd, s.fd, want); err != nil {
 		s.transport.server.cfg.Logger.Error("can't change what is polled", "err", err)
 		s.close()
 		return
@@ -224,31 +223,56 @@ func (s *loopSocket) applyInterest() {
 	s.polled = want
 }
 
-// Run implements gnet.Runnable: the loop goes on reading.
+// Run implements gnet.Runnable.
 func (s *loopSocket) Run(context.Context) error {
-	s.mu.Lock()
-	mine := s.readByLoop()
-	s.mu.Unlock()
-	if !mine {
-		return nil
-	}
-	s.link.resume()
-	s.letGo()
+	s.goOn()
 	return nil
 }
 
-// readByLoop says whether it is the loop that reads. Requires: s.mu held.
-func (s *loopSocket) readByLoop() bool { return !s.closed && !s.detached && s.leased == nil }
+// goOn has the loop go on with reading. Requires: on the loop.
+func (s *loopSocket) goOn() {
+	s.mu.Lock()
+	ended := s.closed || s.detached
+	s.mu.Unlock()
+	if ended {
+		return
+	}
+	s.link.resume()
+	s.applyInterest()
+}
+
+// read says who resumes the socket: a stand-in, or with nil the loop.
+func (s *loopSocket) read(by *standIn) {
+	s.mu.Lock()
+	s.reader = by
+	s.mu.Unlock()
+}
+
+// lend implements socket.
+func (s *loopSocket) lend(receivedAt time.Time) bool {
+	s.loop.lending = s.loop.mayLend(int64(receivedAt.Sub(s.transport.server.started)))
+	return s.loop.lending
+}
 
 func (s *loopSocket) resume() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.readByLoop() { // The end of a lease resumes.
+	if s.closed || s.detached || s.reader != nil {
 		return
 	}
 	// Under mu, so that the loop's end, which comes after OnClose, can't overtake it.
-	if err := s.loop.Execute(context.Background(), s); err != nil {
+	if err := s.loop.run(s); err != nil {
 		s.transport.server.cfg.Logger.Debug("event loop has stopped", "err", err)
+	}
+}
+
+// flushLate implements socket.
+func (s *loopSocket) flushLate() {
+	s.mu.Lock()
+	looked := s.reader != nil // By lookForStall.
+	s.mu.Unlock()
+	if !looked {
+		s.flushSoon()
 	}
 }
 
@@ -311,9 +335,6 @@ func (s *loopSocket) shut() {
 	s.closed = true
 	if s.registered {
 		s.transport.writes.remove(s)
-	}
-	if s.leased != nil {
-		_ = unix.Shutdown(s.fd, unix.SHUT_RDWR) // Its own descriptor would keep the connection open.
 	}
 	if s.detached {
 		_ = unix.Close(s.fd) // Everything that was to be sent was sent or is dropped.

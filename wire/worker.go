@@ -15,7 +15,7 @@ func (f taskFunc) run() { f() }
 const maxIdleWorkers = 256
 
 // workers runs tasks on goroutines that are reused. How many run at once is bounded by the callers: a
-// connection has at most one running its requests, one reading it on lease, and one sending its replies.
+// connection has at most one running its requests and one sending its replies, an event loop one that stands in for it.
 type workers struct {
 	mu      sync.Mutex
 	idle    []chan task

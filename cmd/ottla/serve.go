@@ -31,6 +31,7 @@ func (c *serveCommand) Run() error {
 	logger := newLogger(os.Stderr, os.Getenv("OTTLA_LOG_FORMAT"), level)
 	debug.SetMaxThreads(maxThreads)
 	limitMemory(logger, memlimit.FromCgroup)
+	processors := spareProcessors(os.Getenv)
 	settings, warnings, err := c.settings(os.Environ())
 	if err != nil {
 		return err
@@ -45,7 +46,7 @@ func (c *serveCommand) Run() error {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
 	return server.Run(ctx, settings, server.Environment{
-		FS: vfs.OS{}, Clock: clock.System{}, Hostname: hostname, LogLevel: level, MetricsAddress: c.Metrics,
+		FS: vfs.OS{}, Clock: clock.System{}, Hostname: hostname, LogLevel: level, MetricsAddress: c.Metrics, Processors: processors,
 		Rand: rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64())),
 	}, logger)
 }

@@ -39,6 +39,8 @@ type Environment struct {
 	// Listen opens the sockets of listeners, Dial connects to other nodes; nil means TCP.
 	Listen func(address string) (net.Listener, error)
 	Dial   func(ctx context.Context, address string) (net.Conn, error)
+	// Processors is how many processors the node may use; 0 means what Go was told.
+	Processors int
 	// MetricsAddress is where /metrics is served over HTTP; empty means nowhere.
 	MetricsAddress string
 }

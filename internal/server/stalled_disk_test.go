@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/ottla/ottla/internal/vfs"
+	"github.com/ottla/ottla/wire"
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
@@ -77,5 +78,64 @@ func TestStalledDiskRead(t *testing.T) {
 	close(answers)
 	if p := (<-answered).Topics[0].Partitions[0]; p.ErrorCode != 0 || !strings.Contains(string(p.RecordBatches), "value") {
 		t.Errorf("%+v", p)
+	}
+}
+
+// TestStalledDiskAppend has an append wait for a disk that doesn't answer, in the write itself or in the flush that it asks for: other
+// connections, all of the same event loop, which is busy, go on.
+func TestStalledDiskAppend(t *testing.T) {
+	for _, stalls := range []struct {
+		op       vfs.Op
+		settings map[string]string
+	}{
+		{vfs.OpWrite, map[string]string{"num.network.threads": "1"}},
+		{vfs.OpSync, map[string]string{"num.network.threads": "1", "log.flush.interval.messages": "1"}},
+	} {
+		t.Run(string(stalls.op), func(t *testing.T) {
+			n := newNode()
+			var armed atomic.Bool
+			var waiting atomic.Int32
+			answers := make(chan struct{})
+			n.fs = vfs.NewInject(vfs.NewMem(), func(_ int64, op vfs.Op, name string) error {
+				if op == stalls.op && armed.Load() && strings.Contains(name, "slow-0/") && strings.HasSuffix(name, ".log") {
+					waiting.Add(1)
+					<-answers
+				}
+				return nil
+			})
+			s, err := n.start(t, stalls.settings)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer closeServer(t, s)
+			slow, quick := dial(t, s), dial(t, s)
+			createTopic(t, slow, "slow", 1)
+			createTopic(t, slow, "quick", 1)
+			produce := func(c *wire.Client, topic string) {
+				if code := produceOne(t, c, topic, 0); code != 0 {
+					t.Errorf("Produce to %s: error %d", topic, code)
+				}
+			}
+			for range 50 { // Until the loop is busy.
+				produce(quick, "quick")
+				produce(slow, "slow")
+			}
+			armed.Store(true)
+			answered := make(chan struct{})
+			go func() {
+				defer close(answered)
+				produce(slow, "slow")
+			}()
+			for i := 0; waiting.Load() == 0 || i < 100; i++ {
+				produce(quick, "quick")
+			}
+			select {
+			case <-answered:
+				t.Error("answered without the disk")
+			default:
+			}
+			close(answers)
+			<-answered
+		})
 	}
 }

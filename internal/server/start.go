@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"fmt"
@@ -91,7 +92,7 @@ func (s *Server) startSockets(b *config.Broker) error {
 	clients, nodes := handlers.New(deps), handlers.NewController(deps, nil)
 	s.gate, s.controllerGate = newGate(clients), newGate(nodes)
 	s.wire, err = wire.NewServer(wire.Config{
-		Listeners: ls, Limits: limits(b), Logger: s.logger, Clock: s.env.Clock, Loops: loops(b), Listen: s.env.Listen,
+		Listeners: ls, Limits: limits(b), Logger: s.logger, Clock: s.env.Clock, Loops: cmp.Or(loops(b), s.env.Processors), Listen: s.env.Listen,
 		Handler: &byListener{endpoints: &b.Endpoints, broker: s.gate, controller: s.controllerGate},
 		Supports: func(listener string, key, version int16) bool {
 			if b.Endpoints.IsController(listener) {
@@ -99,8 +100,11 @@ func (s *Server) startSockets(b *config.Broker) error {
 			}
 			return clients.Supports(listener, key, version)
 		},
-		Inline: func(listener string, key, version int16) bool {
-			return !b.Endpoints.IsController(listener) && clients.Inline(key, version) && s.gate.isOpen()
+		Place: func(listener string, key, _ int16) wire.Place {
+			if place := clients.Place(key); place != wire.OnWorker && !b.Endpoints.IsController(listener) && s.gate.isOpen() {
+				return place
+			}
+			return wire.OnWorker
 		},
 	})
 	if err != nil {
