@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"syscall"
 
 	"github.com/ottla/ottla/internal/kerror"
 	"github.com/ottla/ottla/internal/vfs"
@@ -18,7 +17,8 @@ import (
 // them. With flush.messages reached it returns after the flush. Errors are those of package
 // validate (with a *RecordErrors inside where single records are refused) and package producer, or
 // KAFKA_STORAGE_ERROR; nothing is appended then, unless it is the flush that failed. For want of free
-// space that error is ErrNoRoom, the log is as it was, and the same append may succeed later.
+// space or descriptors that error is ErrNoRoom or ErrNoDescriptors, the log is as it was, and the same append may
+// succeed later.
 func (l *Log) Append(records []byte, opts AppendOptions) (AppendInfo, error) {
 	if err := l.usable(); err != nil {
 		return AppendInfo{}, err
@@ -31,6 +31,11 @@ func (l *Log) Append(records []byte, opts AppendOptions) (AppendInfo, error) {
 	if err != nil {
 		return AppendInfo{}, recordErrors(err)
 	}
+	if cfg.FlushMessages < NoLimit && l.inherited.Load() {
+		if err := l.flushInherited(); err != nil {
+			return AppendInfo{}, err
+		}
+	}
 	info, rolled, err := l.appendAnalyzed(&a, &p, cfg, &opts)
 	if rolled {
 		l.host.flushSoon(l)
@@ -39,7 +44,10 @@ func (l *Log) Append(records []byte, opts AppendOptions) (AppendInfo, error) {
 		return info, err
 	}
 	if l.host.crowded() {
-		return info, l.flushTo(info.LastOffset + 1)
+		// For the files' sake. Where there are no descriptors it is owed, and nobody was promised it.
+		if err := l.flushTo(info.LastOffset + 1); !IsScarce(err) {
+			return info, err
+		}
 	}
 	if cfg.FlushMessages < NoLimit && l.logEndOffset.Load()-l.durable() >= cfg.FlushMessages {
 		err = l.flushRecords(info.LastOffset + 1)
@@ -105,6 +113,9 @@ func (l *Log) appendAnalyzed(a *validate.Analysis, p *validate.Params, cfg *sett
 	if err := l.dir.admit(Origin(p.Origin)); err != nil {
 		return info, false, err
 	}
+	if err := l.lowerStart(); err != nil {
+		return info, false, l.dir.trouble(err)
+	}
 	if rolled, err = l.maybeRoll(cfg, &res); err != nil {
 		return info, rolled, err
 	}
@@ -124,7 +135,7 @@ func (l *Log) write(cfg *settings, res *validate.Result) error {
 	position := seg.size.Load()
 	file, _, err := seg.log.Pin(0) // Until it is flushed.
 	if err != nil {
-		return l.cantOpen(err)
+		return l.dir.trouble(fmt.Errorf("append to %s: %w", l.tp, err))
 	}
 	if n, err := file.WriteAt(res.Records, position); err != nil || n < len(res.Records) {
 		return l.undoWrite(seg, file, position, cmpErr(err))
@@ -142,15 +153,6 @@ func (l *Log) write(cfg *settings, res *validate.Result) error {
 	l.logEndOffset.Store(end)
 	l.publishUnstable()
 	return nil
-}
-
-// cantOpen is the error of an append whose file can't be opened. Nothing was written; that other files use up
-// the descriptors says nothing about this one.
-func (l *Log) cantOpen(err error) error {
-	if !errors.Is(err, syscall.EMFILE) && !errors.Is(err, syscall.ENFILE) {
-		l.dir.fail(err)
-	}
-	return storageError(fmt.Errorf("append to %s: %w", l.tp, err))
 }
 
 // cmpErr names a write that stopped short without an error.
@@ -176,8 +178,8 @@ func (l *Log) undoWrite(seg *segment, file vfs.File, position int64, cause error
 	return l.dir.trouble(err)
 }
 
-// account takes written batches into indexes, epochs and producer state. Entries that a full disk doesn't take wait in
-// memory for the next flush. Requires: l.mu held.
+// account takes written batches into indexes, epochs and producer state. Entries that can't be written for want of room
+// or descriptors wait in memory for the next flush. Requires: l.mu held.
 func (l *Log) account(cfg *settings, seg *segment, position int64, records []byte) error {
 	b := &l.scratch
 	var err error

@@ -1,7 +1,6 @@
 package commitlog
 
 import (
-	"errors"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -16,7 +15,10 @@ func (m *Manager) startTasks() {
 		}
 		m.tasks.every(first, interval, f)
 	}
-	every(roomInterval, m.watchRoom)
+	every(roomInterval, func() {
+		m.watchDescriptors()
+		m.watchRoom()
+	})
 	every(m.cfg.RetentionCheckInterval, m.checkRetention)
 	every(m.cfg.FlushCheckInterval, m.flushDue)
 	every(m.cfg.RecoveryPointInterval, m.advanceRecoveryPoints)
@@ -36,7 +38,7 @@ func (m *Manager) checkRetention() {
 
 func (m *Manager) checkRetentionOf(logs []*Log) {
 	for _, l := range logs {
-		if _, err := l.deleteOldSegments(); err != nil && l.usable() == nil && !errors.Is(err, ErrNoRoom) {
+		if _, err := l.deleteOldSegments(); err != nil && l.usable() == nil && !IsScarce(err) {
 			m.logger.Error("retention failed", "partition", l.tp.String(), "error", err)
 		}
 	}
@@ -59,11 +61,11 @@ func (m *Manager) flushDue() {
 	}
 }
 
-// flush flushes a log. An error has taken the directory offline and was logged there.
+// flush flushes a log. An error has taken the directory offline, or the flush is owed; both were logged.
 func (m *Manager) flush(l *Log) { _ = l.Flush() }
 
-// checkpoint writes one checkpoint of every live directory. One that there is no room for stays as it was
-// until the next time.
+// checkpoint writes one checkpoint of every live directory. One that there is no room or no descriptor for stays as it
+// was until the next time.
 func (m *Manager) checkpoint(write func(*dir) error) {
 	for _, d := range m.liveDirs() {
 		if err := write(d); err != nil {

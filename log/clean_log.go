@@ -1,6 +1,7 @@
 package commitlog
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -154,7 +155,7 @@ func (c *cleaning) compact() error {
 		return err
 	}
 	if c.l.RecoveryPoint() < c.plan.FirstUncleanableOffset {
-		return storageError(fmt.Errorf("%w for the indexes of %s", ErrNoRoom, c.l.tp))
+		return cmp.Or(c.l.whyOwed(), errSuperseded)
 	}
 	if err := c.l.host.checkpointRecoveryPoints(c.l.dir); err != nil {
 		return c.l.dir.trouble(err)
@@ -388,7 +389,7 @@ func (c *cleaning) checkpoint(end int64) error {
 	was := l.cleaned.Load()
 	l.cleaned.Store(end)
 	if err := l.host.checkpointCleaned(l.dir); err != nil {
-		l.cleaned.Store(was) // Without room for the file it is compacted again.
+		l.cleaned.Store(was) // Without room or a descriptor for the file it is compacted again.
 		return l.dir.trouble(err)
 	}
 	return nil

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/ottla/ottla/internal/vfs"
 )
 
 // errSuperseded ends a compaction whose segments were truncated, deleted or closed meanwhile, or whose
@@ -30,7 +32,12 @@ func (l *Log) swap(c *cleaning, s *cleanedSegment, old []*segment) error {
 	if err := l.mayReplace(c, old); err != nil {
 		return err
 	}
-	if done, err := l.swapFiles(s, old); err != nil {
+	dir, err := l.fs.OpenDir(l.path) // Nothing is to be opened once it has begun.
+	if err != nil {
+		return l.dir.trouble(err)
+	}
+	defer dir.Close()
+	if done, err := l.swapFiles(dir, s, old); err != nil {
 		l.dir.fail(err)
 		return storageError(err)
 	} else if !done {
@@ -74,27 +81,27 @@ func (l *Log) indexOf(run []*segment) int {
 
 // swapFiles does the steps; false says that retention was quicker. Requires: l.flushing held, which also
 // keeps l.path.
-func (l *Log) swapFiles(s *cleanedSegment, old []*segment) (bool, error) {
-	if err := l.fs.SyncDir(l.path); err != nil {
+func (l *Log) swapFiles(dir vfs.Dir, s *cleanedSegment, old []*segment) (bool, error) {
+	if err := dir.Sync(); err != nil {
 		return false, err
 	}
 	if err := renameSuffix(s.segment, cleanedSuffix, swapSuffix); err != nil {
 		return false, err
 	}
-	if err := l.fs.SyncDir(l.path); err != nil {
+	if err := dir.Sync(); err != nil {
 		return false, err
 	}
 	if !l.beginSwap(s, old) {
-		return false, l.abandonSwap(s.segment)
+		return false, l.abandonSwap(dir, s.segment)
 	}
 	defer l.endSwap()
-	if err := l.retireReplaced(s.end, old); err != nil {
+	if err := l.retireReplaced(dir, s.end, old); err != nil {
 		return false, err
 	}
 	if err := s.log.Rename(strings.TrimSuffix(s.log.Path(), swapSuffix)); err != nil {
 		return false, err
 	}
-	if err := l.fs.SyncDir(l.path); err != nil {
+	if err := dir.Sync(); err != nil {
 		return false, err
 	}
 	if err := renameSuffix(s.segment, swapSuffix, ""); err != nil {
@@ -103,7 +110,7 @@ func (l *Log) swapFiles(s *cleanedSegment, old []*segment) (bool, error) {
 	if err := l.dropReplaced(old); err != nil {
 		return false, err
 	}
-	return true, l.fs.SyncDir(l.path)
+	return true, dir.Sync()
 }
 
 // beginSwap has readers find the new segment; false says that retention was quicker. From now on until endSwap
@@ -147,7 +154,7 @@ func (l *Log) dropReplaced(old []*segment) error {
 // retireReplaced renames the old segments to .deleted. Those from end on, where the new segment ends, wouldn't
 // be removed by a recovery: a crash must not bring back a record and not the tombstone after it, so each of
 // their names is durable before the next one goes, oldest first. Requires: the swap has begun.
-func (l *Log) retireReplaced(end int64, old []*segment) error {
+func (l *Log) retireReplaced(dir vfs.Dir, end int64, old []*segment) error {
 	for _, o := range old {
 		o.removed.Store(true)
 		for _, f := range o.files() {
@@ -157,23 +164,23 @@ func (l *Log) retireReplaced(end int64, old []*segment) error {
 		}
 		o.discard()
 		if o.baseOffset >= end {
-			if err := l.fs.SyncDir(l.path); err != nil {
+			if err := dir.Sync(); err != nil {
 				return err
 			}
 		}
 	}
-	return l.fs.SyncDir(l.path)
+	return dir.Sync()
 }
 
 // abandonSwap removes a segment that is still a .swap, durably. Requires: l.flushing held.
-func (l *Log) abandonSwap(s *segment) error {
+func (l *Log) abandonSwap(dir vfs.Dir, s *segment) error {
 	s.discard()
 	for _, f := range s.files() {
 		if err := removeIfThere(l.fs, f.name); err != nil {
 			return err
 		}
 	}
-	return l.fs.SyncDir(l.path)
+	return dir.Sync()
 }
 
 // renameSuffix gives all files of a segment another suffix.

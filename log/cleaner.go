@@ -51,7 +51,7 @@ type cleaner struct {
 	busy map[*Log]struct{}
 	// aside are logs that can't be compacted, which is tried again only after a restart.
 	aside map[*Log]Uncleanable
-	// cramped are logs that couldn't be compacted for want of room the last time.
+	// cramped are logs that couldn't be compacted for want of room or descriptors the last time.
 	cramped map[*Log]struct{}
 }
 
@@ -149,6 +149,10 @@ func (c *cleaner) take(not map[*Log]struct{}) *Log {
 			continue
 		}
 		plan, err := l.cleanPlan(now)
+		if vfs.Scarce(err) {
+			c.scarce(l, err)
+			continue
+		}
 		if err != nil {
 			c.setAside(l, err)
 			continue
@@ -191,8 +195,10 @@ func (c *cleaner) clean(l *Log) error {
 			"recordsWithoutKey", run.stats.RecordsWithoutKey, "duration", c.m.clk.Now().Sub(run.now))
 	case errors.Is(err, errSuperseded), c.ctx.Err() != nil, l.usable() != nil:
 		// Nothing is wrong with the log, or it was told already.
-	case errors.Is(err, ErrNoRoom), vfs.NoRoom(err):
-		c.noRoom(l, err)
+	case IsScarce(err), vfs.Scarce(err):
+		c.mu.Lock()
+		c.scarce(l, err)
+		c.mu.Unlock()
 	case errors.Is(err, errWriteCleaned):
 		l.dir.fail(err)
 	default:
@@ -203,16 +209,14 @@ func (c *cleaner) clean(l *Log) error {
 	return err
 }
 
-// noRoom tells, once for a time of want, that a log can't be compacted for want of room; the next pass
-// tries again.
-func (c *cleaner) noRoom(l *Log, err error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+// scarce tells, once for a time of want, that a log can't be compacted for want of room or descriptors; the next pass
+// tries again. Requires: c.mu held.
+func (c *cleaner) scarce(l *Log, err error) {
 	if _, told := c.cramped[l]; told {
 		return
 	}
 	c.cramped[l] = struct{}{}
-	c.m.logger.Warn("no room to compact a log; it is tried again at each pass", "partition", l.tp.String(),
+	c.m.logger.Warn("no room or no descriptors to compact a log; it is tried again at each pass", "partition", l.tp.String(),
 		"dir", l.dir.path, "error", err)
 }
 

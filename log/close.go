@@ -32,21 +32,18 @@ func (m *Manager) Close() error {
 	return errors.Join(errs...)
 }
 
-// closeDir closes the logs of a directory and says that it stopped cleanly. A full disk that doesn't take
-// all that is to be written leaves no such mark: the next start recovers.
+// closeDir closes the logs of a directory and says that it stopped cleanly. Where there is no room or no descriptor for
+// all that is to be written it leaves no such mark: the next start recovers.
 func (m *Manager) closeDir(d *dir) error {
 	work := make(chan *Log)
 	var workers sync.WaitGroup
-	var noRoom atomic.Pointer[error]
+	var scarce atomic.Pointer[error]
 	for range max(diskWaiters, m.cfg.RecoveryThreadsPerDir) {
 		workers.Go(func() {
 			for l := range work {
-				switch err := l.shutDown(); {
-				case err == nil || d.offline() != nil:
-				case errors.Is(err, ErrNoRoom):
-					noRoom.Store(&err)
-				default:
-					d.fail(err)
+				if err := l.shutDown(); err != nil && d.offline() == nil {
+					err = d.trouble(err)
+					scarce.Store(&err)
 				}
 			}
 		})
@@ -60,7 +57,7 @@ func (m *Manager) closeDir(d *dir) error {
 		return err
 	}
 	err := m.writeCheckpoints(d)
-	if p := noRoom.Load(); p != nil && err == nil {
+	if p := scarce.Load(); p != nil && err == nil {
 		err = *p
 	}
 	if err == nil && m.unrecovered(d) {
@@ -73,11 +70,11 @@ func (m *Manager) closeDir(d *dir) error {
 	if err == nil {
 		return nil
 	}
-	if errors.Is(err, ErrNoRoom) || vfs.NoRoom(err) {
-		m.logger.Warn("no room to stop a log directory cleanly; the next start recovers it", "dir", d.path, "error", err)
+	if err = d.trouble(err); IsScarce(err) {
+		m.logger.Warn("couldn't stop a log directory cleanly for want of room or descriptors; the next start recovers it",
+			"dir", d.path, "error", err)
 		return fmt.Errorf("stop log directory %s: %w", d.path, err)
 	}
-	d.fail(err)
 	return d.offline()
 }
 
@@ -117,8 +114,13 @@ func (l *Log) shutDown() error {
 	if err := l.flushLocked(); err != nil {
 		return err
 	}
-	if l.indexesOwed.Load() {
-		return storageError(fmt.Errorf("%w for the indexes or leader epochs of %s", ErrNoRoom, l.tp))
+	return l.whyOwed()
+}
+
+// whyOwed is owes as whoever asked for a flush sees it.
+func (l *Log) whyOwed() error {
+	if err := l.owes(); err != nil {
+		return l.dir.trouble(fmt.Errorf("indexes or leader epochs of %s: %w", l.tp, err))
 	}
 	return nil
 }
@@ -132,7 +134,7 @@ func (l *Log) finish() error {
 	}
 	l.producers.SetMapEndOffset(l.logEndOffset.Load())
 	// Without a snapshot the next start reads what an older one leaves.
-	if err := l.takeSnapshot(); err != nil && !vfs.NoRoom(err) {
+	if err := l.takeSnapshot(); err != nil && !vfs.Scarce(err) {
 		return err
 	}
 	return l.active().becomeInactive()
@@ -143,7 +145,5 @@ func (l *Log) close() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.gone.CompareAndSwap(nil, errClosed)
-	for _, s := range *l.segments.Load() {
-		s.discard()
-	}
+	l.discard()
 }

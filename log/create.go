@@ -145,14 +145,15 @@ func (m *Manager) makeAll(out []Created, fresh []int) {
 	}
 }
 
-// creationFailed gives a log up that couldn't be made. The directory of a new one goes, if there was no room.
+// creationFailed gives a log up that couldn't be made. The directory of a new one goes, if there was no room or no
+// descriptor; one that stays is taken for an interrupted creation.
 func (m *Manager) creationFailed(c *Created, err error, isNew bool) {
 	l := c.Log
 	if l.segments.Load() != nil {
 		l.close()
 	}
 	err = fmt.Errorf("create %s: %w", l.path, err)
-	if isNew && vfs.NoRoom(err) {
+	if isNew && vfs.Scarce(err) {
 		err = errors.Join(err, m.uncreate(l.path))
 	}
 	*c = Created{Err: l.dir.refuse(err)}
@@ -161,7 +162,7 @@ func (m *Manager) creationFailed(c *Created, err error, isNew bool) {
 // refuse is trouble with the making of a log, of which OnRoom tells if it has gone by.
 func (d *dir) refuse(err error) error {
 	err = d.trouble(err)
-	if errors.Is(err, ErrNoRoom) {
+	if IsScarce(err) {
 		d.room.refused.Store(true)
 	}
 	return err

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path"
 	"strings"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kerr"
 
@@ -107,9 +108,13 @@ func (m *Manager) takeOut(logs []*Log, suffix string) error {
 
 // forget makes the renaming of a directory's logs durable, and takes them out of the checkpoints: a
 // log of the same name that comes later must not find their offsets. Where there is no room the checkpoints
-// are owed, and Create writes them first. Requires: m.changing held.
+// are owed, and Create writes them first; without a descriptor the renaming is, and removeDir makes it durable before
+// any file goes. Requires: m.changing held.
 func (m *Manager) forget(d *dir, logs []*Log) error {
-	if err := m.fs.SyncDir(d.path); err != nil {
+	if err := m.fs.SyncDir(d.path); vfs.NoDescriptors(err) {
+		d.renamesOwed.Store(true)
+		_ = d.trouble(err) // It was logged.
+	} else if err != nil {
 		return err
 	}
 	cleaned := false
@@ -127,9 +132,9 @@ func (m *Manager) forget(d *dir, logs []*Log) error {
 	if err == nil && cleaned {
 		err = m.checkpointCleaned(d)
 	}
-	if vfs.NoRoom(err) {
+	if vfs.Scarce(err) {
 		d.checkpointsOwed.Store(true)
-		_ = d.ranOut(err) // It was logged; the files go all the same.
+		_ = d.trouble(err) // It was logged; the files go all the same.
 		return nil
 	}
 	return err
@@ -172,8 +177,8 @@ func (l *Log) retire(to string) error {
 	for _, s := range *l.segments.Load() {
 		s.removed.Store(true)
 		s.setDir(to)
-		s.discard()
 	}
+	l.discard()
 	return nil
 }
 
@@ -186,14 +191,40 @@ func (m *Manager) removeDirLater(d *dir, full string) {
 	m.removeAfter(0, func() { m.removeDir(d, full) })
 }
 
-// removeDir removes a deleted partition's directory.
+// removeDir removes a deleted partition's directory; without descriptors it comes back to it.
 func (m *Manager) removeDir(d *dir, full string) {
 	if d.offline() != nil {
 		return
 	}
-	if err := m.fs.RemoveAll(full); err != nil {
-		m.logger.Warn("can't remove a deleted partition", "dir", full, "error", err)
-		return
+	err := m.payRenames(d)
+	if err == nil {
+		err = m.fs.RemoveAll(full)
 	}
-	m.logger.Info("removed a deleted partition", "dir", full)
+	switch {
+	case err == nil:
+		m.logger.Info("removed a deleted partition", "dir", full)
+	case vfs.NoDescriptors(err):
+		_ = d.trouble(err) // It was logged.
+		m.removeAfter(removeRetry, func() { m.removeDir(d, full) })
+	default:
+		m.logger.Warn("can't remove a deleted partition", "dir", full, "error", err)
+	}
+}
+
+// removeRetry is when a removal is tried again for which there was no descriptor.
+const removeRetry = time.Second
+
+// payRenames makes renames durable that forget couldn't: a crash mustn't bring back a log of which files are missing. Only
+// one goroutine at a time calls it, see removeAfter.
+func (m *Manager) payRenames(d *dir) error {
+	if !d.renamesOwed.Swap(false) {
+		return nil
+	}
+	err := m.fs.SyncDir(d.path)
+	if vfs.NoDescriptors(err) {
+		d.renamesOwed.Store(true)
+	} else if err != nil {
+		d.fail(err)
+	}
+	return err
 }

@@ -36,6 +36,8 @@ type dir struct {
 
 	// room is what is known of free space.
 	room room
+	// descriptors is shared by all directories.
+	descriptors *descriptors
 
 	// failure is why the directory is offline, nil while it isn't. It never comes back.
 	failure atomic.Pointer[error]
@@ -45,6 +47,8 @@ type dir struct {
 	// checkpointsOwed says that a checkpoint still names logs that were deleted.
 	// Written with Manager.changing held.
 	checkpointsOwed atomic.Bool
+	// renamesOwed says that directories of deleted logs were renamed, and not durably yet.
+	renamesOwed atomic.Bool
 	// checkpointing serialises writes of the directory's checkpoint files.
 	checkpointing sync.Mutex
 	// kept are the offsets of logs that were set aside, by checkpoint file; guarded by checkpointing.

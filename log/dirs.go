@@ -7,12 +7,14 @@ import (
 	"path"
 
 	"github.com/ottla/ottla/internal/uuid"
+	"github.com/ottla/ottla/internal/vfs"
 	"github.com/ottla/ottla/log/clean"
 )
 
 func isNotExist(err error) bool { return errors.Is(err, fs.ErrNotExist) }
 
-// openDirs opens the log dirs. Trouble with one of them takes it offline, if another is left.
+// openDirs opens the log dirs. Trouble with one of them takes it offline, if another is left; want of descriptors is none
+// of a directory's, and ends the start.
 func (m *Manager) openDirs() error {
 	if len(m.cfg.Dirs) == 0 {
 		return errors.New("log.dirs is empty")
@@ -25,12 +27,12 @@ func (m *Manager) openDirs() error {
 			return fmt.Errorf("log.dirs has %s twice", p)
 		}
 		seen[p] = true
-		d := &dir{path: p, fs: m.fs, logger: m.logger, failed: m.dirFailed, brokerEpoch: noBrokerEpoch}
+		d := &dir{path: p, fs: m.fs, logger: m.logger, failed: m.dirFailed, descriptors: &m.descriptors, brokerEpoch: noBrokerEpoch}
 		d.room.minFree = &m.minFree
 		m.dirs = append(m.dirs, d)
 		err := d.open(&m.cfg)
 		var fatal *misconfigured
-		if errors.As(err, &fatal) {
+		if errors.As(err, &fatal) || vfs.NoDescriptors(err) {
 			return err
 		}
 		if err != nil {
@@ -83,7 +85,7 @@ func (m *Manager) ClusterID() string {
 }
 
 // SetClusterID writes the meta.properties files that are missing or incomplete. It fails if one of
-// them has another id.
+// them has another id, and for want of descriptors.
 func (m *Manager) SetClusterID(id string) error {
 	m.metaMu.Lock()
 	defer m.metaMu.Unlock()
@@ -95,7 +97,9 @@ func (m *Manager) SetClusterID(id string) error {
 	}
 	for _, d := range live {
 		d.meta.clusterID = id
-		if err := d.writeMeta(m.clk.Now()); err != nil {
+		if err := d.writeMeta(m.clk.Now()); vfs.NoDescriptors(err) {
+			return err
+		} else if err != nil {
 			d.fail(err)
 		}
 	}

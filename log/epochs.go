@@ -61,8 +61,8 @@ func epochsBelow(entries []epoch.Entry, end int64) []epoch.Entry {
 }
 
 // changeEpochs lets change work on the epochs and writes them, durably, if it reports that it did. Where there is
-// no room to, the file is left as it is until the next flush: it has too much, and only at the log's ends, where
-// the next start finds it out of place.
+// no room or no descriptor to, the file is left as it is until the next flush: it has too much, and only at the log's
+// ends, where the next start finds it out of place.
 // Requires: l.mu held, so that files are written in order.
 func (l *Log) changeEpochs(change func(*epochCache) bool) error {
 	l.epochs.Lock()
@@ -73,8 +73,8 @@ func (l *Log) changeEpochs(change func(*epochCache) bool) error {
 		return nil
 	}
 	err := l.writeEpochs(entries)
-	if vfs.NoRoom(err) {
-		_ = l.dir.ranOut(err) // The next flush comes back to it.
+	if vfs.Scarce(err) {
+		_ = l.dir.trouble(err) // The next flush comes back to it.
 		return nil
 	}
 	return err

@@ -13,9 +13,14 @@ import (
 const maxSmallFileBytes = 64 << 20
 
 // writeFileAtomic replaces a file so that a crash leaves the old or the new content: it is written
-// beside, flushed and renamed, and the directory is flushed. Where there is no room (vfs.NoRoom) the
-// old content stays.
+// beside, flushed and renamed, and the directory is flushed. Where there is no room or no descriptor
+// (vfs.Scarce) the old content stays: the directory is opened first.
 func writeFileAtomic(fs vfs.FS, name string, content []byte) error {
+	dir, err := fs.OpenDir(path.Dir(name))
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
 	tmp := name + ".tmp"
 	f, err := fs.OpenFile(tmp, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o644)
 	if err != nil {
@@ -34,7 +39,7 @@ func writeFileAtomic(fs vfs.FS, name string, content []byte) error {
 	if err := fs.Rename(tmp, name); err != nil {
 		return err
 	}
-	return fs.SyncDir(path.Dir(name))
+	return dir.Sync()
 }
 
 // readFile reads a small file whole. A missing one is an error that is fs.ErrNotExist.

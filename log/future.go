@@ -140,7 +140,7 @@ func (m *Manager) startMove(l *Log, d *dir) error {
 			f.close()
 		}
 		err = fmt.Errorf("create %s: %w", f.path, err)
-		if vfs.NoRoom(err) {
+		if vfs.Scarce(err) {
 			err = errors.Join(err, m.uncreate(f.path))
 		}
 		return d.trouble(err)
@@ -157,7 +157,7 @@ func (m *Manager) startMove(l *Log, d *dir) error {
 	return nil
 }
 
-// checkpointAll writes all checkpoints of a directory. A failure takes it offline, unless it is ErrNoRoom.
+// checkpointAll writes all checkpoints of a directory. A failure takes it offline, unless IsScarce.
 func (m *Manager) checkpointAll(d *dir) error {
 	for _, write := range []func(*dir) error{
 		m.checkpointRecoveryPoints, m.checkpointLogStarts, m.checkpointHighWatermarks, m.checkpointCleaned,
@@ -245,5 +245,6 @@ func (m *Manager) makeFiles(l *Log, at checkpointed) error {
 		return err
 	}
 	l.namesUnsynced = false
+	l.inherited.Store(false)
 	return nil
 }

@@ -6,6 +6,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/ottla/ottla/internal/vfs"
 )
 
 // parseFutureDir reads topic and partition from the name of a future log's directory.
@@ -39,7 +41,8 @@ func (m *Manager) futureAt(d *dir, full string) (*Log, error) {
 }
 
 // settle brings future logs and current ones together once all are loaded. It fails where a partition is found
-// twice, as Kafka does: which of them is the right one is for somebody to say who knows what happened.
+// twice, as Kafka does: which of them is the right one is for somebody to say who knows what happened. It fails for want
+// of descriptors, too.
 func (m *Manager) settle() error {
 	var futures []*Log
 	m.logsMu.RLock()
@@ -54,7 +57,9 @@ func (m *Manager) settle() error {
 	}
 	slices.SortFunc(futures, func(a, b *Log) int { return a.tp.compare(b.tp) })
 	for _, f := range futures {
-		if err := m.settleFuture(f); err != nil {
+		if err := m.settleFuture(f); vfs.NoDescriptors(err) {
+			return err
+		} else if err != nil {
 			_ = f.dir.trouble(err) // It was logged.
 		}
 	}
@@ -91,7 +96,12 @@ func (m *Manager) settleFuture(f *Log) error {
 		m.logger.Warn("leaving a future log alone: its current log isn't there, but may be somewhere", "partition", f.tp.String(), "dir", f.path)
 	default:
 		// The last step of a move, between whose two renames the power went.
-		if err := m.promote(f); err != nil {
+		dir, err := m.fs.OpenDir(f.dir.path)
+		if err != nil {
+			return err
+		}
+		defer dir.Close()
+		if err := m.promote(f, dir); err != nil {
 			return err
 		}
 		m.logsMu.Lock()

@@ -25,9 +25,8 @@ const finishBuffer = 256 << 10
 // Kafka renames in the other order, and then refuses to start when it finds the partition twice.
 //
 // After an error without a log nothing has changed, but for a directory that may be offline or, with ErrNoRoom,
-// full; the move is given up
-// by AbandonMove or MoveTo, or tried again. A log beside an error is the partition's, in a directory that
-// failed. (Kafka: LogManager.replaceCurrentWithFutureLog.)
+// full; the move is given up by AbandonMove or MoveTo, or tried again, as it is with ErrNoDescriptors. A log beside an
+// error is the partition's, in a directory that failed. (Kafka: LogManager.replaceCurrentWithFutureLog.)
 func (m *Manager) FinishMove(l *Log) (*Log, error) {
 	m.changing.Lock()
 	defer m.changing.Unlock()
@@ -43,6 +42,17 @@ func (m *Manager) FinishMove(l *Log) (*Log, error) {
 	if f == nil {
 		return nil, errNoMove
 	}
+	// Nothing is to be opened once the renames have begun.
+	from, err := m.fs.OpenDir(l.dir.path)
+	if err != nil {
+		return nil, l.dir.trouble(err)
+	}
+	defer from.Close()
+	to, err := m.fs.OpenDir(f.dir.path)
+	if err != nil {
+		return nil, f.dir.trouble(err)
+	}
+	defer to.Close()
 	if err := l.copyAll(f); err != nil {
 		return nil, err
 	}
@@ -65,7 +75,7 @@ func (m *Manager) FinishMove(l *Log) (*Log, error) {
 	if err := m.complete(l, f); err != nil {
 		return nil, err
 	}
-	return m.replace(l, f)
+	return m.replace(l, f, from, to)
 }
 
 // errBehind is met by the end of a move whose log lost its records just then: the copy begins again.
@@ -100,8 +110,8 @@ func (m *Manager) complete(l, f *Log) error {
 		err = f.flushLocked()
 		f.flushing.Unlock()
 	}
-	if err == nil && (f.indexesOwed.Load() || f.recoveryPoint.Load() < f.logEndOffset.Load()) {
-		err = fmt.Errorf("%w for the indexes or leader epochs of %s", ErrNoRoom, f.path)
+	if err == nil {
+		err = f.whyOwed()
 	}
 	if err == nil {
 		err = m.checkpointAll(f.dir)
@@ -143,19 +153,20 @@ func (f *Log) takeOver(l *Log) error {
 	return f.takeSnapshot()
 }
 
-// replace renames both directories and makes the future log the partition's. Requires: the locks of FinishMove.
-func (m *Manager) replace(l, f *Log) (*Log, error) {
-	from, source := l.dir, l.dir.file(retiredName(l.tp, m.cfg.NewUUID(), deleteDirSuffix))
+// replace renames both directories, in the log dirs from and to, and makes the future log the partition's. Requires: the
+// locks of FinishMove.
+func (m *Manager) replace(l, f *Log, from, to vfs.Dir) (*Log, error) {
+	source := l.dir.file(retiredName(l.tp, m.cfg.NewUUID(), deleteDirSuffix))
 	err := m.fs.Rename(l.path, source)
 	if vfs.NoRoom(err) {
-		return nil, from.trouble(err)
+		return nil, l.dir.trouble(err)
 	}
 	if err == nil {
-		err = m.fs.SyncDir(from.path)
+		err = from.Sync()
 	}
 	if err != nil {
 		// Whether it is renamed is unknown now: only the next start can tell, by what it finds.
-		from.fail(err)
+		l.dir.fail(err)
 		return nil, storageError(err)
 	}
 	l.path = source
@@ -163,11 +174,11 @@ func (m *Manager) replace(l, f *Log) (*Log, error) {
 	for _, s := range *l.segments.Load() {
 		s.removed.Store(true)
 		s.setDir(source)
-		s.discard()
 	}
+	l.discard()
 	l.future.Store(nil)
 	l.producers = l.newProducers() // They are f's now.
-	failed := m.promote(f)
+	failed := m.promote(f, to)
 
 	m.logsMu.Lock()
 	m.logs[f.tp] = f
@@ -175,20 +186,20 @@ func (m *Manager) replace(l, f *Log) (*Log, error) {
 		delete(m.futures, f.tp)
 	}
 	m.logsMu.Unlock()
-	m.removeAfter(l.Config().FileDeleteDelay, func() { m.removeDir(from, source) })
+	m.removeAfter(l.Config().FileDeleteDelay, func() { m.removeDir(l.dir, source) })
 	if failed != nil {
 		f.dir.fail(failed)
 		return f, storageError(failed)
 	}
-	m.logger.Info("moved log", "partition", f.tp.String(), "from", from.path, "to", f.dir.path)
+	m.logger.Info("moved log", "partition", f.tp.String(), "from", l.dir.path, "to", f.dir.path)
 	return f, nil
 }
 
 // errMoved is the error of a log that another one has taken the place of; whoever asks again finds that.
 var errMoved = kerror.New(kerr.NotLeaderForPartition, "The log was moved to another directory.")
 
-// promote gives a future log the partition's name, durably.
-func (m *Manager) promote(f *Log) error {
+// promote gives a future log the partition's name, durably by way of the log dir.
+func (m *Manager) promote(f *Log, dir vfs.Dir) error {
 	f.flushing.Lock()
 	defer f.flushing.Unlock()
 	f.mu.Lock()
@@ -204,12 +215,12 @@ func (m *Manager) promote(f *Log) error {
 	for _, s := range *f.segments.Load() {
 		s.setDir(name)
 	}
-	return m.fs.SyncDir(f.dir.path)
+	return dir.Sync()
 }
 
 // ForgetMoved takes a log that was moved away out of its former directory's checkpoints: one of its name that
 // comes there later must not find its offsets. It follows FinishMove, without the locks that the swap needs. Where
-// there is no room the checkpoints are owed, as after a deletion.
+// there is no room or no descriptor the checkpoints are owed, as after a deletion.
 func (m *Manager) ForgetMoved(l *Log) error {
 	m.changing.Lock()
 	defer m.changing.Unlock()
@@ -217,7 +228,7 @@ func (m *Manager) ForgetMoved(l *Log) error {
 		return nil
 	}
 	err := m.checkpointAll(l.dir)
-	if errors.Is(err, ErrNoRoom) {
+	if IsScarce(err) {
 		l.dir.checkpointsOwed.Store(true)
 		return nil
 	}

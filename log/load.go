@@ -100,7 +100,8 @@ func (l *Log) load(ctx context.Context, c checkpointed, clean bool) error {
 		l.recoveryPoint.Store(min(max(c.recoveryPoint, 0), end))
 		l.namesUnsynced = true // As far as we know: not every crash is one of the machine.
 	}
-	if l.indexesOwed.Load() {
+	l.inherited.Store(l.namesUnsynced)
+	if l.owes() != nil {
 		l.recoveryPoint.Store(min(l.recoveryPoint.Load(), l.owedFrom))
 	}
 	if c.cleaned <= end {
@@ -241,10 +242,21 @@ func (l *Log) dropFrom(i int, reason string) error {
 	segs := *l.segments.Load()
 	l.logger.Warn("dropping segments after an unclean stop", "partition", l.tp.String(),
 		"firstDropped", segs[i].baseOffset, "segments", len(segs)-i, "reason", reason)
-	gone := slices.Clone(segs[i:])
-	slices.Reverse(gone)
 	l.setSegments(slices.Clone(segs[:i]))
-	return l.removeSegments(gone, false)
+	return l.removeNewest(segs[i:])
+}
+
+// removeNewest removes the segments at the end of a log, the last one first, so that a crash leaves no hole. Requires: l not
+// shared.
+func (l *Log) removeNewest(gone []*segment) error {
+	dir, err := l.fs.OpenDir(l.path)
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	gone = slices.Clone(gone)
+	slices.Reverse(gone)
+	return l.removeSegments(dir, gone, false)
 }
 
 // startEmpty replaces whatever there is by one empty segment at offset.
@@ -252,9 +264,7 @@ func (l *Log) startEmpty(segs []*segment, offset int64) ([]*segment, error) {
 	if len(segs) > 0 {
 		l.logger.Warn("the log ends before its start offset; starting over", "partition", l.tp.String(),
 			"logStartOffset", offset)
-		gone := slices.Clone(segs)
-		slices.Reverse(gone)
-		if err := l.removeSegments(gone, false); err != nil {
+		if err := l.removeNewest(segs); err != nil {
 			return nil, err
 		}
 	}
@@ -397,9 +407,10 @@ func (l *Log) oweIndexes(s *segment, err error) error {
 	if !vfs.NoRoom(err) {
 		return err
 	}
-	if !l.indexesOwed.Swap(true) {
+	if l.owes() == nil {
 		l.owedFrom = s.baseOffset
 	}
+	l.owe(err)
 	l.owedFrom = min(l.owedFrom, s.baseOffset)
 	_ = l.dir.ranOut(err) // It was logged.
 	return nil

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/ottla/ottla/internal/vfs"
 	"github.com/ottla/ottla/log/clean"
@@ -39,12 +40,18 @@ func parsePartitionDir(name string) (topicPartition, bool) {
 }
 
 // loadAll loads the logs of all directories, several at a time. Trouble with a directory takes it
-// offline; it fails only if none is left, or ctx ends.
+// offline; it fails only if none is left, for want of descriptors, which is none of a directory's, or if ctx ends.
 func (m *Manager) loadAll(ctx context.Context) error {
 	var wg sync.WaitGroup
+	var short atomic.Pointer[error]
 	for _, d := range m.liveDirs() {
 		wg.Go(func() {
-			if err := m.loadDir(ctx, d); err != nil && ctx.Err() == nil {
+			err := m.loadDir(ctx, d)
+			switch {
+			case err == nil || ctx.Err() != nil:
+			case vfs.NoDescriptors(err):
+				short.Store(&err)
+			default:
 				d.fail(err)
 			}
 		})
@@ -52,6 +59,9 @@ func (m *Manager) loadAll(ctx context.Context) error {
 	wg.Wait()
 	if err := ctx.Err(); err != nil {
 		return err
+	}
+	if err := short.Load(); err != nil {
+		return *err
 	}
 	if len(m.liveDirs()) == 0 {
 		return errors.Join(noLiveDir(), m.dirs[0].offline())

@@ -55,9 +55,12 @@ type Log struct {
 	// cleaned is the offset up to which the log was compacted, clean.NoCheckpoint if it never was. Written
 	// with mu held.
 	cleaned atomic.Int64
-	// indexesOwed says that the last flush had no room for index entries or leader epochs, which wait in memory. Written with
-	// flushing held.
-	indexesOwed atomic.Bool
+	// owed is why the last flush is owed, the whole of it or some index entries and leader epochs, which wait in memory: for
+	// want of room or descriptors. Nil if nothing is. Written with flushing held.
+	owed atomic.Pointer[error]
+	// inherited says that an earlier life of the log may have left records or names that aren't durable, whose files aren't
+	// held open. Cleared with flushing held.
+	inherited atomic.Bool
 	// owedFrom is the first segment whose index entries loading had no room for. Not used once l is shared.
 	owedFrom int64
 	// lastFlush is the unix time in ms of the last flush.
@@ -96,8 +99,12 @@ type Log struct {
 	// durable yet.
 	snapshots []int64
 	unsynced  []int64
-	// namesUnsynced says that a new file's name isn't durable yet.
-	namesUnsynced bool
+	// namesUnsynced says that a new file's name isn't durable yet, namesSyncing that a flush is under way that is to make one
+	// so.
+	namesUnsynced, namesSyncing bool
+	// names is the partition's directory, open since a segment was made in it until its name is durable; nil otherwise. So
+	// records can be made durable without a descriptor more, see syncRecords.
+	names vfs.Dir
 	// rolledFrom is where the oldest segment begins that was rolled since the last flush, NoLimit without
 	// one. The roll changed it even if all records were flushed before.
 	rolledFrom int64
@@ -109,6 +116,8 @@ type Log struct {
 	// tells of its end. (See clean_swap.go.)
 	swapping bool
 	swapped  sync.Cond
+	// startLowered says that a truncation has moved the start down, and that the checkpoint doesn't say so yet.
+	startLowered bool
 	// jitter is subtracted from the active segment's age limit.
 	jitter time.Duration
 	// scratch is a batch that is being appended, kept here so that it needn't be allocated.
@@ -253,6 +262,33 @@ func (l *Log) usable() error {
 		return storageError(err)
 	}
 	return nil
+}
+
+// owe notes that a flush is owed. Requires: l.flushing held, or l not shared.
+func (l *Log) owe(err error) { l.owed.Store(&err) }
+
+// owes is why a flush is owed, nil if none is.
+func (l *Log) owes() error {
+	if err := l.owed.Load(); err != nil {
+		return *err
+	}
+	return nil
+}
+
+// closeNames closes the directory. Requires: l.mu held.
+func (l *Log) closeNames() {
+	if l.names != nil {
+		_ = l.names.Close() // Nothing is written through it.
+		l.names = nil
+	}
+}
+
+// discard closes all files, those in use as soon as nobody holds them. Requires: l.mu held.
+func (l *Log) discard() {
+	for _, s := range *l.segments.Load() {
+		s.discard()
+	}
+	l.closeNames()
 }
 
 // active is the segment that is appended to. Requires: l.mu held.

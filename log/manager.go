@@ -68,8 +68,8 @@ type ManagerConfig struct {
 	// OnDirFailure is called once for each directory that goes offline, on a goroutine that holds
 	// no lock; it must not block. May be nil.
 	OnDirFailure func(path string, id [16]byte, err error)
-	// OnRoom is called, on a goroutine that holds no lock, when there is room again in a directory where a log
-	// couldn't be made for want of it: it is worth asking for once more. It must not block. May be nil.
+	// OnRoom is called, on a goroutine that holds no lock, when there is room again, or descriptors, in a directory where
+	// a log couldn't be made for want of them: it is worth asking for once more. It must not block. May be nil.
 	OnRoom func()
 }
 
@@ -99,6 +99,8 @@ type Manager struct {
 	expiration atomic.Int64
 	// minFree is log.dir.min.free.bytes in force.
 	minFree atomic.Int64
+	// descriptors is what is known of the want of them.
+	descriptors descriptors
 	// verify is transaction.partition.verification.enable in force.
 	verify atomic.Bool
 	// metaMu guards the meta fields of the dirs.
@@ -140,6 +142,7 @@ func Open(ctx context.Context, fs vfs.FS, clk clock.Clock, logger *slog.Logger, 
 	m.brokerEpoch.Store(noBrokerEpoch)
 	m.expiration.Store(int64(cfg.ProducerIDExpiration))
 	m.minFree.Store(cfg.MinFreeBytes)
+	m.descriptors.logger = logger
 	m.verify.Store(cfg.VerifyTransactions)
 	if err := m.openDirs(); err != nil {
 		m.closeDirs()
@@ -181,10 +184,13 @@ func (m *Manager) logsIn(d *dir) []*Log {
 
 // logsThat is every log that is wanted, sorted. Of many logs few are wanted where nothing happens, and sorting is
 // what costs.
-func (m *Manager) logsThat(wanted func(*Log) bool) []*Log {
+func (m *Manager) logsThat(wanted func(*Log) bool) []*Log { return m.sorted(m.logs, wanted) }
+
+// sorted is the wanted ones of m.logs or m.futures.
+func (m *Manager) sorted(logs map[topicPartition]*Log, wanted func(*Log) bool) []*Log {
 	var out []*Log
 	m.logsMu.RLock()
-	for _, l := range m.logs {
+	for _, l := range logs {
 		if wanted(l) {
 			out = append(out, l)
 		}
@@ -196,17 +202,11 @@ func (m *Manager) logsThat(wanted func(*Log) bool) []*Log {
 
 // futuresIn is every future log in a directory, or in all of them, sorted.
 func (m *Manager) futuresIn(d *dir) []*Log {
-	m.logsMu.RLock()
-	defer m.logsMu.RUnlock()
-	var out []*Log
-	for _, l := range m.futures {
-		if d == nil || l.dir == d {
-			out = append(out, l)
-		}
-	}
-	slices.SortFunc(out, func(a, b *Log) int { return a.tp.compare(b.tp) })
-	return out
+	return m.futuresThat(func(l *Log) bool { return d == nil || l.dir == d })
 }
+
+// futuresThat is logsThat of future logs.
+func (m *Manager) futuresThat(wanted func(*Log) bool) []*Log { return m.sorted(m.futures, wanted) }
 
 // DirInfo is one log dir for DescribeLogDirs.
 type DirInfo struct {

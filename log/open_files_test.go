@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 
@@ -188,9 +189,10 @@ func TestCrowded(t *testing.T) {
 // and an append that fails for want of one leaves log and directory as they were.
 func TestTooManyOpenFiles(t *testing.T) {
 	counted := vfs.NewCount(vfs.NewMem())
-	limit := 1 << 30
+	var limit atomic.Int64
+	limit.Store(1 << 30)
 	fs := vfs.NewInject(counted, func(_ int64, op vfs.Op, name string) error {
-		if now, _ := counted.Open(); (op == vfs.OpOpen || op == vfs.OpCreate) && now >= limit {
+		if now, _ := counted.Open(); opens(op) && int64(now) >= limit.Load() {
 			return fmt.Errorf("open %s: %w", name, syscall.EMFILE)
 		}
 		return nil
@@ -203,7 +205,8 @@ func TestTooManyOpenFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	limit, _ = counted.Open() // All of them idle, but for the lock.
+	now, _ := counted.Open() // All of them idle, once what was rolled is flushed.
+	limit.Store(int64(now))
 	for _, at := range []int64{0, 50, 99} {
 		if _, err := readBatches(l, ReadOptions{Offset: at, MaxBytes: 100, MinOneBatch: true, UpperBound: NoLimit}); err != nil {
 			t.Fatalf("read at %d with as many files as allowed: %v", at, err)
@@ -214,13 +217,14 @@ func TestTooManyOpenFiles(t *testing.T) {
 			t.Fatalf("append with as many files as allowed: %v", err)
 		}
 	}
-	e.m.pool.Shrink() // Closing idle files can't help now.
-	limit = 0
+	e.m.flusher.idle() // It holds on to the files that it flushes.
+	e.m.pool.Shrink()  // Closing idle files can't help now.
+	limit.Store(0)
 	end := l.LogEndOffset()
 	if _, err := appendRecords(l, 1, 8, 1000); err == nil || l.LogEndOffset() != end {
 		t.Fatalf("an append that can't open its file: %v, the log ends at %d, want %d", err, l.LogEndOffset(), end)
 	}
-	limit = 1 << 30
+	limit.Store(1 << 30)
 	if err := l.dir.offline(); err != nil {
 		t.Fatalf("the directory went offline: %v", err)
 	}

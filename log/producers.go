@@ -7,6 +7,7 @@ import (
 
 	"github.com/ottla/ottla/internal/vfs"
 	"github.com/ottla/ottla/log/batch"
+	"github.com/ottla/ottla/log/producer"
 )
 
 // loadProducers builds the producer state as it is at end: from the newest snapshot that is not
@@ -56,6 +57,15 @@ func (l *Log) loadProducersAt(segs []*segment, end int64) error {
 	}
 	l.producers.SetMapEndOffset(end)
 	return nil
+}
+
+// producersAt is the producer state as it was at an offset; the one there is stays. Requires: l.mu held, or l not shared.
+func (l *Log) producersAt(offset int64) (*producer.State, error) {
+	kept := l.producers
+	defer func() { l.producers = kept }()
+	l.producers = nil
+	err := l.loadProducersAt(*l.segments.Load(), offset)
+	return l.producers, err
 }
 
 // withProducersAt runs do with the producer state as it was at an offset, and puts back the one there is.

@@ -3,6 +3,7 @@ package commitlog
 import (
 	"errors"
 	"sync/atomic"
+	"syscall"
 	"testing"
 
 	"github.com/ottla/ottla/internal/vfs"
@@ -61,4 +62,53 @@ func TestRefusedLog(t *testing.T) {
 		used = u.TotalBytes - u.FreeBytes
 	}
 	mem.SetCapacity(0)
+}
+
+// TestRefusedLogWithoutDescriptors is TestRefusedLog where the system runs out of descriptors: a few that are left don't end
+// the want yet.
+func TestRefusedLogWithoutDescriptors(t *testing.T) {
+	var told atomic.Int32
+	left := vfs.NewCount(vfs.NewMem())
+	var limit atomic.Int64
+	limit.Store(1 << 30)
+	e := newEnv(vfs.NewInject(left, func(_ int64, op vfs.Op, _ string) error {
+		if now, _ := left.Open(); opens(op) && int64(now) >= limit.Load() {
+			return syscall.ENFILE
+		}
+		return nil
+	}))
+	m, err := openDirs(t, e, func(c *ManagerConfig) { c.OnRoom = func() { told.Add(1) } }, "/data")
+	if err != nil {
+		t.Fatal(err)
+	}
+	e.m = m
+	defer closeEnv(t, e)
+	look := func(want int32, when string) {
+		t.Helper()
+		e.watch()
+		e.m.calls.Wait()
+		if n := told.Load(); n != want {
+			t.Errorf("told %d times %s, want %d", n, when, want)
+		}
+	}
+	limit.Store(0)
+	for range 2 {
+		if _, err := m.Create("t", 0, e.topicID, e.cfg); !errors.Is(err, ErrNoDescriptors) {
+			t.Fatalf("create without descriptors: %v", err)
+		}
+	}
+	look(0, "without descriptors")
+	limit.Store(spareDescriptors - 1)
+	look(0, "with few")
+	limit.Store(spareDescriptors)
+	look(1, "with some")
+	look(1, "a second later")
+	l, err := m.Create("t", 0, e.topicID, e.cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := appendRecords(l, 1, 8, 1000); err != nil {
+		t.Fatal(err)
+	}
+	limit.Store(1 << 30)
 }

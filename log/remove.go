@@ -18,9 +18,9 @@ func removeIfThere(fs vfs.FS, name string) error {
 }
 
 // removeSegments takes segments out of use: they must have left l.segments already. Their files are
-// renamed to .deleted, durably, and removed once delay has passed; a crash in between leaves files
-// that the next start removes. With later false they are removed at once. Requires: l.mu held.
-func (l *Log) removeSegments(gone []*segment, later bool) error {
+// renamed to .deleted, durably by way of the partition's directory, and removed once delay has passed; a crash in
+// between leaves files that the next start removes. With later false they are removed at once. Requires: l.mu held.
+func (l *Log) removeSegments(dir vfs.Dir, gone []*segment, later bool) error {
 	if len(gone) == 0 {
 		return nil
 	}
@@ -41,8 +41,8 @@ func (l *Log) removeSegments(gone []*segment, later bool) error {
 	if err := l.dropSnapshots(drop); err != nil {
 		return err
 	}
-	if err := l.fs.SyncDir(l.path); err != nil {
-		return fmt.Errorf("sync %s: %w", l.path, err)
+	if err := l.syncNames(l.path, dir); err != nil {
+		return err
 	}
 	if !later {
 		return l.removeFiles(names)

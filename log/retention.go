@@ -1,7 +1,6 @@
 package commitlog
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"syscall"
@@ -36,7 +35,7 @@ func (l *Log) DeleteRecords(offset int64) (logStartOffset int64, err error) {
 		return -1, err
 	}
 	if l.dir.cramped() {
-		if _, err := l.deleteBelowStart(); err != nil {
+		if _, err := l.deleteBelowStart(); err != nil && !IsScarce(err) {
 			return -1, err
 		}
 	}
@@ -54,8 +53,11 @@ func (l *Log) advanceStart(offset int64) error {
 	// Durable before any segment goes: a crash may undo the removal of some segments and not of
 	// others, and what comes back must lie below the start.
 	err := l.host.checkpointLogStarts(l.dir)
-	if vfs.NoRoom(err) {
+	switch {
+	case vfs.NoRoom(err):
 		err = l.advanceByRemoval(was, offset)
+	case vfs.NoDescriptors(err):
+		l.logStartOffset.Store(was)
 	}
 	if err != nil {
 		return l.dir.trouble(err)
@@ -77,21 +79,27 @@ func (l *Log) advanceStart(offset int64) error {
 // is left tells the start; until the checkpoint fits. If it never does, as no segment lies wholly below, the
 // start is that of the first segment left. Requires: l.mu held, and offset is at most the high watermark.
 func (l *Log) advanceByRemoval(was, offset int64) error {
-	err := error(syscall.ENOSPC)
+	dir, err := l.fs.OpenDir(l.path)
+	if err != nil {
+		l.logStartOffset.Store(was)
+		return err
+	}
+	defer dir.Close()
+	err = syscall.ENOSPC
 	segs := *l.segments.Load()
 	for ; vfs.NoRoom(err) && len(segs) > 1 && segs[1].baseOffset <= offset; segs = segs[1:] {
 		was = max(was, segs[1].baseOffset)
 		l.setSegments(slices.Clone(segs[1:]))
 		l.awaitReaders()
-		if err := l.removeSegments(segs[:1], false); err != nil {
+		if err := l.removeSegments(dir, segs[:1], false); err != nil {
 			l.dir.fail(err)
 			return storageError(err)
 		}
 		err = l.host.checkpointLogStarts(l.dir)
 	}
-	if vfs.NoRoom(err) {
+	if vfs.Scarce(err) {
 		l.logStartOffset.Store(was)
-		return l.dir.ranOut(fmt.Errorf("checkpoint the start of %s: %w", l.tp, err))
+		return l.dir.trouble(fmt.Errorf("checkpoint the start of %s: %w", l.tp, err))
 	}
 	return err
 }
@@ -183,11 +191,16 @@ func (l *Log) deleteWhile(reason string, old func(s, next *segment) bool) (int, 
 	if n == 0 {
 		return 0, nil
 	}
+	dir, err := l.fs.OpenDir(l.path)
+	if err != nil {
+		return 0, l.dir.trouble(err)
+	}
+	defer dir.Close()
 	if n == len(segs) {
 		_, err := l.roll(l.logEndOffset.Load())
 		switch {
-		case errors.Is(err, ErrNoRoom) && n > 1:
-			n-- // The active segment waits until there is room for another one.
+		case IsScarce(err) && n > 1:
+			n-- // The active segment waits until another one can be made.
 		case err != nil:
 			return 0, err
 		}
@@ -203,7 +216,7 @@ func (l *Log) deleteWhile(reason string, old func(s, next *segment) bool) (int, 
 	if !later {
 		l.awaitReaders()
 	}
-	if err := l.removeSegments(gone, later); err != nil {
+	if err := l.removeSegments(dir, gone, later); err != nil {
 		l.dir.fail(err)
 		return 0, storageError(err)
 	}

@@ -19,8 +19,7 @@ func (l *Log) maybeRoll(cfg *settings, res *validate.Result) (bool, error) {
 	seg := l.active()
 	due, err := l.shouldRoll(cfg, seg, res)
 	if err != nil {
-		l.dir.fail(err)
-		return false, storageError(err)
+		return false, l.dir.trouble(err)
 	}
 	if !due {
 		return false, nil
@@ -77,13 +76,21 @@ func (l *Log) roll(baseOffset int64) (bool, error) {
 	return true, nil
 }
 
-// rollFiles makes the files of a new segment. Without room for them the old one stays the active one.
+// rollFiles makes the files of a new segment. Without room or descriptors for them the old one stays the active one.
 // Requires: l.mu held.
 func (l *Log) rollFiles(old *segment, baseOffset int64) error {
-	if l.namesUnsynced {
+	if err := l.holdNames(); err != nil {
+		return err
+	}
+	defer func() {
+		if !l.namesUnsynced {
+			l.closeNames() // There is no new segment.
+		}
+	}()
+	if l.namesUnsynced || l.namesSyncing {
 		// At most one name may be at risk: a crash mustn't lose a segment and keep its successor.
-		if err := l.fs.SyncDir(l.path); err != nil {
-			return fmt.Errorf("sync %s: %w", l.path, err)
+		if err := l.syncNames(l.path, l.names); err != nil {
+			return err
 		}
 	}
 	if err := l.trim(old); err != nil {
@@ -105,6 +112,19 @@ func (l *Log) rollFiles(old *segment, baseOffset int64) error {
 	l.drawJitter(cfg)
 	l.setSegments(append(slices.Clone(*l.segments.Load()), seg))
 	l.tail.reset(seg, l.logEndOffset.Load())
+	return nil
+}
+
+// holdNames opens the partition's directory, if it isn't open, until the names in it are durable. Requires: l.mu held.
+func (l *Log) holdNames() error {
+	if l.names != nil {
+		return nil
+	}
+	dir, err := l.fs.OpenDir(l.path)
+	if err != nil {
+		return err
+	}
+	l.names = dir
 	return nil
 }
 
@@ -130,22 +150,19 @@ func (l *Log) trim(old *segment) error {
 	return old.flushLog()
 }
 
-// createActive makes an empty segment; without room for it nothing is left of it. Requires: l.mu held.
+// createActive makes an empty segment; without room or descriptors for it nothing is left of it. Requires: l.mu and
+// l.names held.
 func (l *Log) createActive(c *Config, baseOffset int64) (*segment, error) {
-	seg, err := createSegment(l.segmentOptions(c), baseOffset, l.clk.Now())
-	if err == nil || !vfs.NoRoom(err) {
+	o := l.segmentOptions(c)
+	seg, err := createSegment(o, baseOffset, l.clk.Now())
+	if err == nil || !vfs.Scarce(err) {
 		return seg, err
 	}
+	if rerr := o.remove(baseOffset); rerr != nil {
+		return nil, errors.Join(err, rerr)
+	}
 	// Durably: the old segment may grow beyond the name of a file that came back.
-	for _, suffix := range []string{logSuffix, indexSuffix, timeIndexSuffix, txnIndexSuffix} {
-		if rerr := removeIfThere(l.fs, path.Join(l.path, segmentName(baseOffset)+suffix)); rerr != nil {
-			return nil, errors.Join(err, rerr)
-		}
-	}
-	if serr := l.fs.SyncDir(l.path); serr != nil {
-		return nil, errors.Join(err, fmt.Errorf("sync %s: %w", l.path, serr))
-	}
-	return nil, err
+	return nil, errors.Join(err, l.syncNames(l.path, l.names))
 }
 
 // drawJitter chooses the next segment's jitter. Requires: l.mu held, or l not shared.

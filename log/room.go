@@ -93,7 +93,7 @@ type room struct {
 	budget atomic.Int64
 	// exhausted says that a write found no room at all, and free space hasn't grown since.
 	exhausted atomic.Bool
-	// refused says that a log couldn't be made since then; OnRoom is owed.
+	// refused says that a log couldn't be made since then, or for want of descriptors; OnRoom is owed.
 	refused atomic.Bool
 
 	mu sync.Mutex // guards what follows, and changes of level and exhausted
@@ -182,16 +182,19 @@ func (d *dir) spend(n int) {
 func (r *room) floorless() bool { return r.minFree.Load() == 0 }
 
 // trouble deals with an error of a call that left everything as it was unless it says otherwise: want
-// of room is told and goes by, anything else takes the directory offline. It returns what clients see.
+// of room or descriptors is told and goes by, anything else takes the directory offline. It returns what clients see.
 func (d *dir) trouble(err error) error {
 	if offline := d.offline(); offline != nil {
 		return storageError(offline)
 	}
-	if errors.Is(err, ErrNoRoom) {
+	if IsScarce(err) {
 		return err // It was told.
 	}
 	if vfs.NoRoom(err) {
 		return d.ranOut(err)
+	}
+	if vfs.NoDescriptors(err) {
+		return d.descriptors.ranOut(d.path, err)
 	}
 	d.fail(err)
 	return storageError(err)
@@ -225,13 +228,13 @@ func (m *Manager) SetMinFreeBytes(n int64) {
 }
 
 // watchRoom looks at the free space of all directories. Where it has become short it doesn't wait for the
-// next check of retention; where there is some again, logs that couldn't be made may be asked for.
+// next check of retention; where there is some again, and descriptors, logs that couldn't be made may be asked for.
 func (m *Manager) watchRoom() {
 	for _, d := range m.liveDirs() {
 		if d.look() {
 			m.checkRetentionOf(m.logsIn(d))
 		}
-		if !d.room.exhausted.Load() && d.room.refused.Swap(false) && m.cfg.OnRoom != nil {
+		if !d.room.exhausted.Load() && !m.descriptors.short.Load() && d.room.refused.Swap(false) && m.cfg.OnRoom != nil {
 			m.calls.Go(m.cfg.OnRoom)
 		}
 	}

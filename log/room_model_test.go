@@ -22,13 +22,15 @@ const (
 	aborting   = 9
 )
 
-// full is a log on a device that is full again and again, and what it must hold.
+// full is a log on a device that is full again and again, in a process that runs out of descriptors as often, and what it
+// must hold.
 type full struct {
-	t   *testing.T
-	rng *rand.Rand
-	mem *vfs.Mem
-	e   *env
-	l   *Log
+	t     *testing.T
+	rng   *rand.Rand
+	mem   *vfs.Mem
+	short want
+	e     *env
+	l     *Log
 	// gens has the number of the write at each offset, 0 for a marker.
 	gens   []uint64
 	writes uint64
@@ -76,9 +78,12 @@ func (f *full) append(raw []byte, gen uint64, o AppendOptions) bool {
 		for o := info.FirstOffset; o <= info.LastOffset; o++ {
 			f.gens = append(f.gens, gen)
 		}
+		if f.e.cfg.FlushMessages == 1 {
+			f.flushed = f.l.LogEndOffset()
+		}
 		return true
 	}
-	if !errors.Is(err, ErrNoRoom) || !errors.Is(err, kerr.KafkaStorageError) {
+	if !IsScarce(err) || !errors.Is(err, kerr.KafkaStorageError) {
 		f.t.Fatalf("append: %v", err)
 	}
 	if f.l.LogEndOffset() != end || f.l.SizeBytes() != size || f.l.LatestEpoch() != latest {
@@ -93,7 +98,7 @@ func (f *full) step() {
 	f.t.Helper()
 	o := batch.DefaultOptions()
 	client := AppendOptions{LeaderEpoch: f.epoch}
-	switch op := f.rng.IntN(20); op {
+	switch op := f.rng.IntN(22); op {
 	case 0, 1, 2, 3:
 		f.append(f.build(o, 1+f.rng.IntN(8)), f.writes, client)
 	case 4, 5, 6:
@@ -108,6 +113,9 @@ func (f *full) step() {
 			return
 		}
 		info, err := f.l.Append(slices.Clone(f.last), client)
+		if f.short.Load() && errors.Is(err, ErrNoDescriptors) {
+			return // What an earlier life left can't be flushed.
+		}
 		if err != nil || !info.Duplicate || info.FirstOffset != f.lastAt {
 			f.t.Fatalf("a batch that is stored at %d was answered %+v, %v", f.lastAt, info, err)
 		}
@@ -124,7 +132,11 @@ func (f *full) step() {
 	case 10, 11:
 		f.transaction(o, client)
 	case 12:
-		if err := f.l.Flush(); err != nil {
+		err := f.l.Flush()
+		if f.short.Load() && errors.Is(err, ErrNoDescriptors) {
+			return
+		}
+		if err != nil {
 			f.t.Fatal(err)
 		}
 		f.flushed = f.l.LogEndOffset()
@@ -141,8 +153,12 @@ func (f *full) step() {
 		f.mem.SetCapacity(u.TotalBytes - u.FreeBytes + int64(f.rng.IntN(700)))
 	case 18:
 		f.mem.SetCapacity(0)
+		f.short.Store(false)
 	case 19:
 		f.e.clk.Advance(2 * time.Minute)
+	case 20, 21:
+		f.short.Store(true)
+		f.e.m.pool.Shrink()
 	}
 }
 
@@ -182,14 +198,14 @@ func (f *full) delete() {
 		to += f.rng.Int64N(limit - f.start + 1)
 	}
 	got, err := f.l.DeleteRecords(to)
-	if err != nil && !errors.Is(err, ErrNoRoom) || err == nil && got != to {
+	if err != nil && !IsScarce(err) || err == nil && got != to {
 		f.t.Fatalf("delete below %d: %d, %v", to, got, err)
 	}
 	if now := f.l.LogStartOffset(); now < f.start || now > to {
 		f.t.Fatalf("start %d outside of [%d, %d]", now, f.start, to)
 	}
 	f.start = f.l.LogStartOffset()
-	if _, err := f.l.deleteOldSegments(); err != nil && !errors.Is(err, ErrNoRoom) {
+	if _, err := f.l.deleteOldSegments(); err != nil && !IsScarce(err) {
 		f.t.Fatal(err)
 	}
 }
@@ -197,7 +213,8 @@ func (f *full) delete() {
 // reopen opens what fs holds; a full device may be too full for it.
 func (f *full) reopen(fs *vfs.Mem) {
 	f.t.Helper()
-	f.mem, f.e.fs = fs, fs
+	f.short.Store(false)
+	f.mem, f.e.fs = fs, vfs.NewInject(fs, f.short.fail)
 	for {
 		if err := f.e.open(); err != nil {
 			f.t.Fatalf("open: %v", err)
@@ -233,6 +250,7 @@ func (f *full) lead() {
 
 // check compares the log with what it must hold.
 func (f *full) check() error {
+	defer f.short.Store(f.short.Swap(false))
 	if err := f.checkRecords(); err != nil {
 		return err
 	}
@@ -329,9 +347,9 @@ func (f *full) forget() error {
 	return nil
 }
 
-// TestFullDisk lets the device of a log be full again and again while all kinds of things are done with it,
-// kills and restarts it: what was acknowledged is there, what was refused isn't, the directory stays in service,
-// and once there is room everything goes on.
+// TestFullDisk lets the device of a log be full, and the process be without descriptors, again and again while all kinds of
+// things are done with it, kills and restarts it: what was acknowledged is there, what was refused isn't, the directory
+// stays in service, and once there is room everything goes on.
 func TestFullDisk(t *testing.T) {
 	t.Parallel()
 	refused := 0
@@ -375,7 +393,7 @@ func (f *full) run() (ok bool) {
 			abandonAll(f.e)
 			f.reopen(f.mem)
 		case 1:
-			if err = f.e.m.Close(); errors.Is(err, ErrNoRoom) || vfs.NoRoom(err) {
+			if err = f.e.m.Close(); IsScarce(err) {
 				err = nil
 			}
 			f.reopen(f.mem)
@@ -388,6 +406,7 @@ func (f *full) run() (ok bool) {
 		}
 	}
 	f.mem.SetCapacity(0)
+	f.short.Store(false)
 	if !f.append(f.build(batch.DefaultOptions(), 1), f.writes, AppendOptions{LeaderEpoch: f.epoch}) {
 		return fail("append", errors.New("refused although there is room"))
 	}

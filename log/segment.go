@@ -137,6 +137,16 @@ func createSegment(o segmentOptions, baseOffset int64, now time.Time) (*segment,
 	return s, nil
 }
 
+// remove removes what was made of a segment that couldn't be made whole.
+func (o *segmentOptions) remove(baseOffset int64) error {
+	for _, suffix := range []string{logSuffix, indexSuffix, timeIndexSuffix, txnIndexSuffix} {
+		if err := removeIfThere(o.pool.FS(), path.Join(o.dir, segmentName(baseOffset)+suffix+o.suffix)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // openActive readies the file for appending, made if need be: cut to its batches, with room reserved.
 func (s *segment) openActive(preallocate int64) error {
 	f, err := s.log.HoldFlag(os.O_CREATE)
@@ -262,6 +272,19 @@ func (s *segment) settleIndexes() {
 	s.offsets.Settle()
 	s.times.Settle()
 	s.txns.Settle()
+}
+
+// flushPinned is flushLog of a file that is pinned; others have nothing to flush.
+func (s *segment) flushPinned() error {
+	f, ok := s.log.HoldPinned()
+	if !ok {
+		return nil
+	}
+	defer s.log.Release()
+	if err := f.Sync(); err != nil {
+		return fmt.Errorf("sync %s: %w", s.log.Path(), err)
+	}
+	return nil
 }
 
 // seal says that a flushed segment isn't written any more.
@@ -436,6 +459,29 @@ func (s *segment) files() []struct {
 		{s.times.Path(), s.times.Rename},
 		{s.txns.Path(), s.txns.Rename},
 	}
+}
+
+// hold keeps all files open until release is called: what is done with them meanwhile needs no descriptor.
+func (s *segment) hold() (release func(), err error) {
+	var held []func()
+	release = func() {
+		for _, f := range held {
+			f()
+		}
+	}
+	if _, err := s.log.Hold(); err != nil {
+		return nil, err
+	}
+	held = append(held, s.log.Release)
+	for _, x := range []interface{ Hold() (func(), error) }{s.offsets, s.times, s.txns} {
+		f, err := x.Hold()
+		if err != nil {
+			release()
+			return nil, err
+		}
+		held = append(held, f)
+	}
+	return release, nil
 }
 
 // setDir tells that the segment's directory has another name.

@@ -1,7 +1,6 @@
 package commitlog
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 
@@ -27,9 +26,10 @@ func (l *Log) TruncateFullyAndStartAt(offset int64) error {
 }
 
 // truncation runs f alone: no append, flush, read or change of the high watermark beside it. If it
-// fails the files are in an unknown state, and the directory goes offline; but ErrNoRoom says that there was no
-// room for the checkpoint that comes before all else, and nothing was changed. A future log is cut first, so that
-// it never holds what this one doesn't; if its directory fails the move fails, and nothing else.
+// fails the files are in an unknown state, and the directory goes offline; but IsScarce says that there was no
+// room for what comes before all else, or no descriptor: whatever has to be open is opened then, and nothing was
+// changed. A future log is cut first, so that it never holds what this one doesn't; if its directory fails the move
+// fails, and nothing else.
 func (l *Log) truncation(future func(*Log) error, f func() error) error {
 	if err := l.usable(); err != nil {
 		return err
@@ -37,7 +37,7 @@ func (l *Log) truncation(future func(*Log) error, f func() error) error {
 	l.copying.Lock()
 	defer l.copying.Unlock()
 	if to := l.future.Load(); to != nil {
-		if err := future(to); errors.Is(err, ErrNoRoom) {
+		if err := future(to); IsScarce(err) {
 			return err
 		} else if err != nil {
 			l.logger.Warn("can't cut a future log", "partition", l.tp.String(), "dir", to.path, "error", err)
@@ -56,7 +56,7 @@ func (l *Log) truncation(future func(*Log) error, f func() error) error {
 	defer l.reading.Unlock()
 	l.truncations++
 	l.recordsDurable.Store(0) // What comes at these offsets now is something else.
-	if err := f(); errors.Is(err, ErrNoRoom) {
+	if err := f(); IsScarce(err) {
 		return err
 	} else if err != nil {
 		l.dir.fail(err)
@@ -75,13 +75,14 @@ func (l *Log) lowerRecoveryPoint(offset int64) error {
 		return nil
 	}
 	l.recoveryPoint.Store(offset)
-	return l.orNoRoom(l.host.checkpointRecoveryPoints(l.dir))
+	return l.orScarce(l.host.checkpointRecoveryPoints(l.dir))
 }
 
-// orNoRoom turns want of room into ErrNoRoom.
-func (l *Log) orNoRoom(err error) error {
-	if vfs.NoRoom(err) {
-		return l.dir.ranOut(err)
+// orScarce turns want of room into ErrNoRoom, and want of descriptors into ErrNoDescriptors: for calls before which
+// nothing was changed.
+func (l *Log) orScarce(err error) error {
+	if vfs.Scarce(err) {
+		return l.dir.trouble(err)
 	}
 	return err
 }
@@ -93,7 +94,20 @@ func (l *Log) lowerCleaned(offset int64) error {
 		return nil
 	}
 	l.cleaned.Store(offset)
-	return l.orNoRoom(l.host.checkpointCleaned(l.dir))
+	return l.orScarce(l.host.checkpointCleaned(l.dir))
+}
+
+// lowerStart makes it durable that the log begins where it ends, if a truncation has cut it below its start: before
+// records come there, which a start would take for deleted ones. Requires: l.mu held.
+func (l *Log) lowerStart() error {
+	if !l.startLowered {
+		return nil
+	}
+	if err := l.host.checkpointLogStarts(l.dir); err != nil {
+		return err
+	}
+	l.startLowered = false
+	return nil
 }
 
 func (l *Log) truncateTo(offset int64) error {
@@ -108,57 +122,92 @@ func (l *Log) truncateTo(offset int64) error {
 	if offset >= l.logEndOffset.Load() {
 		return l.changeEpochs(dropEpochs)
 	}
-	i := floorSegment(segs, offset)
-	// The batch that has the offset goes whole: other records come from its first one on.
-	cut, err := segs[i].cutAt(offset)
+	seg := segs[floorSegment(segs, offset)]
+	release, err := seg.hold()
 	if err != nil {
-		return err
+		return l.orScarce(err)
+	}
+	defer release()
+	dir, err := l.fs.OpenDir(l.path)
+	if err != nil {
+		return l.orScarce(err)
+	}
+	defer dir.Close()
+	// The batch that has the offset goes whole: other records come from its first one on.
+	cut, err := seg.cutAt(offset)
+	if err != nil {
+		return l.orScarce(err)
+	}
+	producers, err := l.producersAt(cut)
+	if err != nil {
+		return l.orScarce(err)
 	}
 	if err := l.lowerRecoveryPoint(cut); err != nil {
 		return err
 	}
-	l.setSegments(slices.Clone(segs[:i+1]))
-	gone := slices.Clone(segs[i+1:])
-	slices.Reverse(gone) // Newest first, so that a crash leaves no hole.
-	if err := l.removeSegments(gone, false); err != nil {
-		return err
-	}
-	end, err := segs[i].truncateTo(offset, l.clk.Now())
+	end, err := l.cut(dir, seg, offset)
 	if err != nil {
 		return err
 	}
-	if err := segs[i].flushIndexes(); vfs.NoRoom(err) {
-		l.indexesOwed.Store(true) // The recovery point will lie in this segment.
+	l.producers.ReplaceBy(producers)
+	return l.endAt(seg, end)
+}
+
+// cut removes the segments behind seg, and what seg has from offset on, durably; it returns the end that is left.
+// Requires: l.mu held, the files of seg held.
+func (l *Log) cut(dir vfs.Dir, seg *segment, offset int64) (int64, error) {
+	segs := *l.segments.Load()
+	n := slices.Index(segs, seg) + 1
+	l.setSegments(slices.Clone(segs[:n]))
+	gone := slices.Clone(segs[n:])
+	slices.Reverse(gone) // Newest first, so that a crash leaves no hole.
+	if err := l.removeSegments(dir, gone, false); err != nil {
+		return 0, err
+	}
+	end, err := seg.truncateTo(offset, l.clk.Now())
+	if err != nil {
+		return 0, err
+	}
+	if err := seg.flushIndexes(); vfs.NoRoom(err) {
+		l.owe(err) // The recovery point will lie in this segment.
 	} else if err != nil {
-		return err
+		return 0, err
 	}
-	if err := segs[i].flushLog(); err != nil {
-		return err
+	if err := seg.flushLog(); err != nil {
+		return 0, err
 	}
-	segs[i].log.Unpin()
+	seg.log.Unpin()
 	if err := l.changeEpochs(func(c *epochCache) bool { return c.TruncateFromEnd(end) }); err != nil {
-		return err
+		return 0, err
 	}
 	if err := l.dropSnapshots(func(o int64) bool { return o > end }); err != nil {
-		return err
+		return 0, err
 	}
-	if err := l.fs.SyncDir(l.path); err != nil {
-		return err
+	if err := l.syncNames(l.path, dir); err != nil {
+		return 0, err
 	}
 	l.namesUnsynced = false
+	l.closeNames()
+	return end, nil
+}
+
+// endAt publishes that the log was cut, and ends in seg. Requires: l.mu held, l.producers as they were at end.
+func (l *Log) endAt(seg *segment, end int64) error {
 	l.logEndOffset.Store(end)
 	if end < l.logStartOffset.Load() {
 		l.logStartOffset.Store(end)
-		if err := l.host.checkpointLogStarts(l.dir); err != nil {
+		l.startLowered = true
+		if err := l.lowerStart(); vfs.Scarce(err) {
+			_ = l.dir.trouble(err) // The next append comes back to it.
+		} else if err != nil {
 			return err
 		}
 	}
 	l.highWatermark.Store(max(l.logStartOffset.Load(), min(l.highWatermark.Load(), end)))
 	l.recoveryPoint.Store(min(l.recoveryPoint.Load(), end))
-	if err := l.loadProducers(end); err != nil {
-		return err
-	}
-	l.tail.reset(segs[i], end)
+	l.producers.OnHighWatermark(l.highWatermark.Load())
+	l.publishUnstable()
+	l.tail.reset(seg, end)
 	l.logger.Info("truncated log", "partition", l.tp.String(), "logEndOffset", end)
 	return nil
 }
@@ -177,27 +226,38 @@ func (s *segment) cutAt(offset int64) (int64, error) {
 	return min(offset, at.BaseOffset), nil
 }
 
+// newSuffix is that of a segment's files that wait for the others to go; a start removes them.
+const newSuffix = ".tmp"
+
 func (l *Log) truncateFully(offset int64) error {
 	if offset < 0 {
 		return fmt.Errorf("truncate %s to offset %d", l.tp, offset)
 	}
-	if err := l.lowerRecoveryPoint(min(offset, (*l.segments.Load())[0].baseOffset)); err != nil {
+	dir, err := l.fs.OpenDir(l.path)
+	if err != nil {
+		return l.orScarce(err)
+	}
+	defer dir.Close()
+	// Under other names, since one of those that go may have its own.
+	cfg := l.settings.Load()
+	o := l.segmentOptions(&cfg.Config)
+	o.suffix = newSuffix
+	seg, err := createSegment(o, offset, l.clk.Now())
+	if err != nil {
+		_ = o.remove(offset) // What is left a start removes.
+		return l.orScarce(err)
+	}
+	if err := l.moveStart(offset); err != nil {
+		seg.discard()
+		_ = o.remove(offset)
 		return err
 	}
 	gone := slices.Clone(*l.segments.Load())
 	slices.Reverse(gone)
-	was := l.logStartOffset.Swap(offset)
-	// Before the segments go, as in advanceStart: whichever of them a crash brings back lies below.
-	if err := l.orNoRoom(l.host.checkpointLogStarts(l.dir)); err != nil {
-		l.logStartOffset.Store(was)
+	if err := l.removeSegments(dir, gone, false); err != nil {
 		return err
 	}
-	if err := l.removeSegments(gone, false); err != nil {
-		return err
-	}
-	cfg := l.settings.Load()
-	seg, err := createSegment(l.segmentOptions(&cfg.Config), offset, l.clk.Now())
-	if err != nil {
+	if err := renameSuffix(seg, newSuffix, ""); err != nil {
 		return err
 	}
 	l.setSegments([]*segment{seg})
@@ -207,10 +267,11 @@ func (l *Log) truncateFully(offset int64) error {
 	if err := l.dropSnapshots(func(int64) bool { return true }); err != nil {
 		return err
 	}
-	if err := l.fs.SyncDir(l.path); err != nil {
+	if err := l.syncNames(l.path, dir); err != nil {
 		return err
 	}
 	l.namesUnsynced = false
+	l.closeNames()
 	l.producers.TruncateFullyAndStartAt(offset)
 	l.logEndOffset.Store(offset)
 	l.highWatermark.Store(offset)
@@ -219,5 +280,20 @@ func (l *Log) truncateFully(offset int64) error {
 	l.tail.reset(seg, offset)
 	// The recovery point may grow again with offset; the checkpoint that follows says so.
 	l.logger.Info("truncated log fully", "partition", l.tp.String(), "logStartOffset", offset)
+	return nil
+}
+
+// moveStart makes it durable that the log begins at offset, and that nothing of it is known to be flushed: before the
+// segments go, as in advanceStart, since whichever of them a crash brings back lies below. Requires: l.mu held.
+func (l *Log) moveStart(offset int64) error {
+	if err := l.lowerRecoveryPoint(min(offset, (*l.segments.Load())[0].baseOffset)); err != nil {
+		return err
+	}
+	was := l.logStartOffset.Swap(offset)
+	if err := l.orScarce(l.host.checkpointLogStarts(l.dir)); err != nil {
+		l.logStartOffset.Store(was)
+		return err
+	}
+	l.startLowered = false
 	return nil
 }

@@ -151,7 +151,8 @@ func (m *Manager) CancelProduce(plan *ProducePlan) bool { return plan.waiter.can
 // Append writes one record batch as the leader of leaderEpoch, for a coordinator, and returns the
 // offsets of its first and last record. It takes batch and may patch it. Errors:
 // NOT_LEADER_OR_FOLLOWER if the leader epoch has moved on, NOT_ENOUGH_REPLICAS if the ISR is too
-// small or the device is full, and those of the log; after an error nothing of the batch is in the log.
+// small, the device is full or too many files are open, and those of the log; after an error nothing of the batch is in
+// the log.
 func (p *Partition) Append(batch []byte, leaderEpoch int32) (first, last int64, err error) {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
@@ -165,7 +166,7 @@ func (p *Partition) Append(batch []byte, leaderEpoch int32) (first, last int64, 
 		return 0, 0, err
 	}
 	info, err := p.log().Append(batch, commitlog.AppendOptions{LeaderEpoch: leaderEpoch, Origin: commitlog.OriginCoordinator})
-	if errors.Is(err, commitlog.ErrNoRoom) {
+	if commitlog.IsScarce(err) {
 		// KAFKA_STORAGE_ERROR would tell the coordinator that its log is lost.
 		return 0, 0, kerror.Wrap(kerr.NotEnoughReplicas, errors.New(err.Error()))
 	}

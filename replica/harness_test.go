@@ -42,7 +42,13 @@ func uuids(made *atomic.Uint32, node int32) func() [16]byte {
 
 func newRig(t testing.TB) *rig {
 	t.Helper()
-	r := &rig{t: t, fs: vfs.NewMem(), img: image.Empty()}
+	return newRigOn(t, vfs.NewMem())
+}
+
+// newRigOn is newRig on other files.
+func newRigOn(t testing.TB, fs vfs.FS) *rig {
+	t.Helper()
+	r := &rig{t: t, fs: fs, img: image.Empty()}
 	r.open()
 	t.Cleanup(func() { r.close() })
 	return r

@@ -2,7 +2,6 @@ package replica
 
 import (
 	"cmp"
-	"errors"
 	"slices"
 	"sync"
 
@@ -10,7 +9,7 @@ import (
 	commitlog "github.com/ottla/ottla/log"
 )
 
-// retrier tries again to make the logs for which there was no room.
+// retrier tries again to make the logs for which there was no room, or no descriptor.
 type retrier struct {
 	m       *Manager
 	workers sync.WaitGroup
@@ -20,8 +19,8 @@ type retrier struct {
 	wanted, running, stopped bool
 }
 
-// RetryLogs says that there is room again: partitions whose log couldn't be made for want of it are served as soon as
-// it is. It doesn't wait for that.
+// RetryLogs says that there is room again, or descriptors: partitions whose log couldn't be made for want of them are
+// served as soon as it is. It doesn't wait for that.
 func (m *Manager) RetryLogs() {
 	r := &m.retries
 	r.mu.Lock()
@@ -71,13 +70,13 @@ func (m *Manager) retryLogs() {
 	}
 }
 
-// refused are the partitions without a log for want of room, sorted.
+// refused are the partitions without a log for want of room or descriptors, sorted.
 func (m *Manager) refused() []*Partition {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	var out []*Partition
 	for _, p := range m.partitions {
-		if p.failure != nil && errors.Is(p.failure, commitlog.ErrNoRoom) {
+		if p.failure != nil && commitlog.IsScarce(p.failure) {
 			out = append(out, p)
 		}
 	}

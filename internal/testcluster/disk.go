@@ -86,12 +86,39 @@ func (f lifeFS) SyncDir(name string) error {
 	return f.FS.SyncDir(name)
 }
 
+// OpenDir implements vfs.FS.
+func (f lifeFS) OpenDir(name string) (vfs.Dir, error) {
+	if err := f.check(name); err != nil {
+		return nil, err
+	}
+	dir, err := f.FS.OpenDir(name)
+	if err != nil {
+		return nil, err
+	}
+	return lifeDir{dir, f, name}, nil
+}
+
 // Lock implements vfs.FS.
 func (f lifeFS) Lock(name string) (io.Closer, error) {
 	if err := f.check(name); err != nil {
 		return nil, err
 	}
 	return f.FS.Lock(name)
+}
+
+// lifeDir is a directory of a lifeFS.
+type lifeDir struct {
+	vfs.Dir
+	fs   lifeFS
+	name string
+}
+
+// Sync implements vfs.Dir.
+func (d lifeDir) Sync() error {
+	if err := d.fs.check(d.name); err != nil {
+		return err
+	}
+	return d.Dir.Sync()
 }
 
 // lifeFile is a file of a lifeFS.

@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// Count is a file system that counts the open files and the calls of tests' interest.
+// Count is a file system that counts the open files, directories among them, and the calls of tests' interest.
 type Count struct {
 	FS
 
@@ -38,12 +38,44 @@ func (c *Count) OpenFile(name string, flag int, perm fs.FileMode) (File, error) 
 	if err != nil {
 		return nil, err
 	}
+	c.count()
+	return &countFile{File: f, fs: c}, nil
+}
+
+// OpenDir implements FS.
+func (c *Count) OpenDir(name string) (Dir, error) {
+	d, err := c.FS.OpenDir(name)
+	if err != nil {
+		return nil, err
+	}
+	c.count()
+	return &countDir{Dir: d, fs: c}, nil
+}
+
+func (c *Count) count() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.opened++
 	c.open++
 	c.most = max(c.most, c.open)
-	return &countFile{File: f, fs: c}, nil
+}
+
+func (c *Count) discount() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.open--
+}
+
+// countDir is a directory of a Count.
+type countDir struct {
+	Dir
+	fs *Count
+}
+
+// Close implements Dir.
+func (d *countDir) Close() error {
+	d.fs.discount()
+	return d.Dir.Close()
 }
 
 // countFile is a file of a Count.
@@ -62,9 +94,7 @@ func (f *countFile) ReadAt(p []byte, off int64) (int, error) {
 
 // Close implements File.
 func (f *countFile) Close() error {
-	f.fs.mu.Lock()
-	f.fs.open--
-	f.fs.mu.Unlock()
+	f.fs.discount()
 	return f.File.Close()
 }
 

@@ -8,7 +8,9 @@
 //   - a Sync that failed, which is a *SyncError, says nothing about earlier bytes: the caller must not
 //     trust the file again;
 //   - a call that failed for want of room (NoRoom) changed nothing but what it was to change: a write
-//     may have left a part of its bytes, all else is as it was.
+//     may have left a part of its bytes, all else is as it was;
+//   - a call that failed for want of a descriptor (NoDescriptors) changed nothing. Only calls that open
+//     something do: OpenFile, OpenDir, ReadDir, SyncDir, RemoveAll (of which a part may be gone) and Lock.
 package vfs
 
 import (
@@ -31,10 +33,20 @@ type FS interface {
 	RemoveAll(name string) error
 	// SyncDir makes the names in a directory durable.
 	SyncDir(name string) error
+	// OpenDir opens a directory for its Sync: for those who change names and can't stop before they are durable,
+	// whatever descriptors are left by then.
+	OpenDir(name string) (Dir, error)
 	// Lock takes an exclusive lock on a file, created if absent, until the Closer is closed.
 	Lock(name string) (io.Closer, error)
 	// Usage is the size of, and the space left on, the device that holds name, in bytes.
 	Usage(name string) (Usage, error)
+}
+
+// Dir is an open directory.
+type Dir interface {
+	io.Closer
+	// Sync is SyncDir of the directory, whatever its name is by now.
+	Sync() error
 }
 
 // ErrNotCached says that bytes aren't in memory.

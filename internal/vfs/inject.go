@@ -16,7 +16,7 @@ type Op string
 
 // The calls that an Inject counts.
 const (
-	OpOpen        Op = "open"
+	OpOpen        Op = "open"   // of a file or a directory
 	OpCreate      Op = "create" // OpenFile of a name that isn't there yet
 	OpReadDir     Op = "readdir"
 	OpStat        Op = "stat"
@@ -137,12 +137,42 @@ func (f *Inject) RemoveAll(name string) error {
 	return f.inner.RemoveAll(name)
 }
 
-// SyncDir implements FS.
+// SyncDir implements FS: the directory is opened, and synced.
 func (f *Inject) SyncDir(name string) error {
+	if err := f.check(OpOpen, name); err != nil {
+		return err
+	}
 	if err := f.check(OpSyncDir, name); err != nil {
 		return syncError(err)
 	}
 	return f.inner.SyncDir(name)
+}
+
+// OpenDir implements FS.
+func (f *Inject) OpenDir(name string) (Dir, error) {
+	if err := f.check(OpOpen, name); err != nil {
+		return nil, err
+	}
+	dir, err := f.inner.OpenDir(name)
+	if err != nil {
+		return nil, err
+	}
+	return &injectDir{Dir: dir, fs: f, name: name}, nil
+}
+
+// injectDir is a directory of an Inject. Close never fails by injection.
+type injectDir struct {
+	Dir
+	fs   *Inject
+	name string
+}
+
+// Sync implements Dir.
+func (d *injectDir) Sync() error {
+	if err := d.fs.check(OpSyncDir, d.name); err != nil {
+		return syncError(err)
+	}
+	return d.Dir.Sync()
 }
 
 // Lock implements FS.

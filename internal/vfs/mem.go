@@ -259,11 +259,56 @@ func (m *Mem) SyncDir(name string) error {
 	if n == nil || n.children == nil {
 		return pathError("syncdir", name, fs.ErrNotExist)
 	}
+	n.syncNames()
+	return nil
+}
+
+// syncNames makes the names in a directory durable. Requires: Mem.mu held.
+func (n *memNode) syncNames() {
 	n.ops = nil
 	n.durable = make(map[string]*memNode, len(n.children))
 	for base, c := range n.children {
 		n.durable[base] = c
 	}
+}
+
+// OpenDir implements FS.
+func (m *Mem) OpenDir(name string) (Dir, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	n := m.find(name)
+	if n == nil || n.children == nil {
+		return nil, pathError("open", name, fs.ErrNotExist)
+	}
+	return &memDir{fs: m, node: n}, nil
+}
+
+// memDir is an open directory of a Mem.
+type memDir struct {
+	fs     *Mem
+	node   *memNode
+	closed bool
+}
+
+// Sync implements Dir.
+func (d *memDir) Sync() error {
+	d.fs.mu.Lock()
+	defer d.fs.mu.Unlock()
+	if d.closed {
+		return syncError(fs.ErrClosed)
+	}
+	d.node.syncNames()
+	return nil
+}
+
+// Close implements Dir.
+func (d *memDir) Close() error {
+	d.fs.mu.Lock()
+	defer d.fs.mu.Unlock()
+	if d.closed {
+		return fs.ErrClosed
+	}
+	d.closed = true
 	return nil
 }
 

@@ -37,17 +37,35 @@ func (OS) Remove(name string) error { return os.Remove(name) }
 func (OS) RemoveAll(name string) error { return os.RemoveAll(name) }
 
 // SyncDir implements FS.
-func (OS) SyncDir(name string) error {
-	d, err := openFile(name, os.O_RDONLY, 0)
+func (fs OS) SyncDir(name string) error {
+	d, err := fs.OpenDir(name)
 	if err != nil {
 		return err
 	}
-	err = syncError(d.Sync())
+	err = d.Sync()
 	if cerr := d.Close(); err == nil {
 		err = cerr
 	}
 	return err
 }
+
+// OpenDir implements FS.
+func (OS) OpenDir(name string) (Dir, error) {
+	f, err := openFile(name, os.O_RDONLY, 0)
+	if err != nil {
+		return nil, err
+	}
+	return osDir{f}, nil
+}
+
+// osDir is an open directory of the operating system.
+type osDir struct{ f *os.File }
+
+// Sync implements Dir.
+func (d osDir) Sync() error { return syncError(d.f.Sync()) }
+
+// Close implements Dir.
+func (d osDir) Close() error { return d.f.Close() }
 
 // Lock implements FS with an advisory lock that the kernel drops when the process dies.
 func (OS) Lock(name string) (io.Closer, error) {

@@ -28,28 +28,50 @@ func syncError(err error) error {
 // its own bytes. It is false for a sync, which with delayed allocation may fail for want of room as
 // well but leaves earlier bytes in doubt, and where another failure is among those that err joins.
 func NoRoom(err error) bool {
-	full, other := causes(err)
-	return full && !other
+	c := causesOf(err)
+	return c.room && !c.descriptors && !c.other
 }
 
-// causes looks for a full device and for any other failure of the operating system.
-func causes(err error) (full, other bool) {
+// NoDescriptors says that files or directories couldn't be opened since the process or the system has too many open
+// (EMFILE, ENFILE), and that nothing else failed but for want of room: nothing is wrong with what is there.
+func NoDescriptors(err error) bool {
+	c := causesOf(err)
+	return c.descriptors && !c.other
+}
+
+// Scarce says that an error is NoRoom or NoDescriptors: it goes by, and left what was there as it was.
+func Scarce(err error) bool {
+	c := causesOf(err)
+	return (c.room || c.descriptors) && !c.other
+}
+
+// causes is what calls failed for: want of room, want of descriptors, any other failure of the operating system.
+type causes struct{ room, descriptors, other bool }
+
+// causesOf looks through all that err wraps and joins.
+func causesOf(err error) causes {
 	switch e := err.(type) { //nolint:errorlint // It walks the tree that errors.As would search.
 	case nil:
+		return causes{}
 	case *SyncError:
-		return false, true
+		return causes{other: true}
 	case syscall.Errno:
-		full = e == syscall.ENOSPC || e == syscall.EDQUOT
-		return full, !full
-	case interface{ Unwrap() []error }:
-		for _, child := range e.Unwrap() {
-			f, o := causes(child)
-			full, other = full || f, other || o
+		c := causes{
+			room:        e == syscall.ENOSPC || e == syscall.EDQUOT,
+			descriptors: e == syscall.EMFILE || e == syscall.ENFILE,
 		}
+		c.other = !c.room && !c.descriptors
+		return c
+	case interface{ Unwrap() []error }:
+		var all causes
+		for _, child := range e.Unwrap() {
+			c := causesOf(child)
+			all.room, all.descriptors, all.other = all.room || c.room, all.descriptors || c.descriptors, all.other || c.other
+		}
+		return all
 	case interface{ Unwrap() error }:
-		return causes(e.Unwrap())
+		return causesOf(e.Unwrap())
 	default:
-		other = errors.Is(err, ErrInjected)
+		return causes{other: errors.Is(err, ErrInjected)}
 	}
-	return full, other
 }

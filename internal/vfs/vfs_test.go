@@ -73,7 +73,14 @@ func script(t *testing.T, f FS, dir string) string {
 	say("create", err)
 	say("close", y.Close())
 	say("remove directory that isn't empty", f.Remove(p("a/b")))
+	d, err := f.OpenDir(p("a/b"))
+	say("open directory", err)
 	say("rename directory", f.Rename(p("a/b"), p("a/c")))
+	say("sync renamed directory", d.Sync())
+	say("close directory", d.Close())
+	say("sync closed directory", d.Sync())
+	_, err = f.OpenDir(p("a/b"))
+	say("open missing directory", err)
 	entries, err := f.ReadDir(p("a"))
 	for _, e := range entries {
 		fmt.Fprintf(&out, "entry %s dir=%t\n", e.Name(), e.IsDir())
@@ -148,9 +155,14 @@ func content(t *testing.T, f FS, name string) string {
 	return string(b[:n])
 }
 
-// TestCrashLosesWhatWasNotSynced: bytes need Sync, names need SyncDir, and each by itself.
+// TestCrashLosesWhatWasNotSynced: bytes need Sync, names need SyncDir or a Sync of the open directory, and each by
+// itself.
 func TestCrashLosesWhatWasNotSynced(t *testing.T) {
 	m := NewMem()
+	root, err := m.OpenDir("/")
+	if err != nil {
+		t.Fatal(err)
+	}
 	write(t, m, "/synced", "old", true)
 	write(t, m, "/unsynced-name", "x", true)
 	write(t, m, "/removed", "r", true)
@@ -174,7 +186,7 @@ func TestCrashLosesWhatWasNotSynced(t *testing.T) {
 			t.Errorf("%s is %q after the crash, want %q", name, got, want)
 		}
 	}
-	if err := m.SyncDir("/"); err != nil {
+	if err := root.Sync(); err != nil {
 		t.Fatal(err)
 	}
 	after = m.AfterCrash(nil)
@@ -253,13 +265,43 @@ func TestInject(t *testing.T) {
 	if f.Calls() != 3 {
 		t.Errorf("%d calls, want 3", f.Calls())
 	}
-	f = NewInject(m, FailFrom(2))
+	f = NewInject(m, FailFrom(3)) // The directory is opened, then synced.
 	if err := f.SyncDir("/"); err != nil {
 		t.Error(err)
 	}
 	for range 2 {
 		if err := f.SyncDir("/"); !errors.Is(err, ErrInjected) {
 			t.Errorf("after the power was cut: %v", err)
+		}
+	}
+}
+
+// TestFailedSyncDir: a directory that can't be opened was not synced; one whose sync fails is in doubt.
+func TestFailedSyncDir(t *testing.T) {
+	for op, want := range map[Op]bool{OpOpen: false, OpSyncDir: true} {
+		f := NewInject(NewMem(), func(_ int64, o Op, name string) error {
+			if o == op {
+				return pathError(string(op), name, syscall.EMFILE)
+			}
+			return nil
+		})
+		err := f.SyncDir("/")
+		var inDoubt *SyncError
+		if errors.As(err, &inDoubt) != want || NoDescriptors(err) == want {
+			t.Errorf("%s refused: %v", op, err)
+		}
+		dir, err := f.OpenDir("/")
+		if (op == OpOpen) != NoDescriptors(err) {
+			t.Errorf("%s refused: %v", op, err)
+		}
+		if err != nil {
+			continue
+		}
+		if err := dir.Sync(); !errors.As(err, &inDoubt) {
+			t.Errorf("%s refused: %v", op, err)
+		}
+		if err := dir.Close(); err != nil {
+			t.Error(err)
 		}
 	}
 }

@@ -96,6 +96,17 @@ func (f *File) Pin(flag int) (file vfs.File, first bool, err error) {
 	return f.file, true, nil
 }
 
+// HoldPinned is Hold of a file that is pinned, which is open therefore; false if it isn't.
+func (f *File) HoldPinned() (vfs.File, bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if !f.pinned {
+		return nil, false
+	}
+	f.holds++
+	return f.file, true
+}
+
 // Unpin says that the file has no writes that weren't synced.
 func (f *File) Unpin() {
 	f.mu.Lock()
@@ -129,7 +140,7 @@ func (f *File) Retire() {
 // held; it may be given up meanwhile.
 func (f *File) insist(flag int) error {
 	err := f.need(flag)
-	if !tooMany(err) {
+	if !vfs.NoDescriptors(err) {
 		return err
 	}
 	f.mu.Unlock()

@@ -1,16 +1,11 @@
 package files
 
 import (
-	"errors"
 	"io"
 	"io/fs"
-	"syscall"
 
 	"github.com/ottla/ottla/internal/vfs"
 )
-
-// tooMany says that a call failed since too many files are open.
-func tooMany(err error) bool { return errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) }
 
 // retrying is the file system of a Pool for everything but its Files.
 type retrying struct {
@@ -21,7 +16,7 @@ type retrying struct {
 // OpenFile implements vfs.FS.
 func (r retrying) OpenFile(name string, flag int, perm fs.FileMode) (vfs.File, error) {
 	f, err := r.FS.OpenFile(name, flag, perm)
-	if tooMany(err) {
+	if vfs.NoDescriptors(err) {
 		r.pool.Shrink()
 		return r.FS.OpenFile(name, flag, perm)
 	}
@@ -31,7 +26,7 @@ func (r retrying) OpenFile(name string, flag int, perm fs.FileMode) (vfs.File, e
 // ReadDir implements vfs.FS.
 func (r retrying) ReadDir(name string) ([]fs.DirEntry, error) {
 	entries, err := r.FS.ReadDir(name)
-	if tooMany(err) {
+	if vfs.NoDescriptors(err) {
 		r.pool.Shrink()
 		return r.FS.ReadDir(name)
 	}
@@ -41,17 +36,27 @@ func (r retrying) ReadDir(name string) ([]fs.DirEntry, error) {
 // SyncDir implements vfs.FS.
 func (r retrying) SyncDir(name string) error {
 	err := r.FS.SyncDir(name)
-	if tooMany(err) { // The directory couldn't be opened; nothing was synced that failed.
+	if vfs.NoDescriptors(err) { // The directory couldn't be opened; nothing was synced that failed.
 		r.pool.Shrink()
 		return r.FS.SyncDir(name)
 	}
 	return err
 }
 
+// OpenDir implements vfs.FS.
+func (r retrying) OpenDir(name string) (vfs.Dir, error) {
+	d, err := r.FS.OpenDir(name)
+	if vfs.NoDescriptors(err) {
+		r.pool.Shrink()
+		return r.FS.OpenDir(name)
+	}
+	return d, err
+}
+
 // RemoveAll implements vfs.FS.
 func (r retrying) RemoveAll(name string) error {
 	err := r.FS.RemoveAll(name)
-	if tooMany(err) {
+	if vfs.NoDescriptors(err) {
 		r.pool.Shrink()
 		return r.FS.RemoveAll(name)
 	}
@@ -61,7 +66,7 @@ func (r retrying) RemoveAll(name string) error {
 // Lock implements vfs.FS.
 func (r retrying) Lock(name string) (io.Closer, error) {
 	c, err := r.FS.Lock(name)
-	if tooMany(err) {
+	if vfs.NoDescriptors(err) {
 		r.pool.Shrink()
 		return r.FS.Lock(name)
 	}

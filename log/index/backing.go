@@ -1,7 +1,9 @@
 package index
 
 import (
+	"errors"
 	"fmt"
+	"os"
 
 	"github.com/ottla/ottla/internal/vfs"
 	"github.com/ottla/ottla/log/files"
@@ -53,6 +55,16 @@ func (b *backing) sync(flag int) error {
 	b.unsynced = false
 	b.file.Unpin()
 	return nil
+}
+
+// Hold keeps the file open until release is called, if it is there: changes of it need no descriptor meanwhile.
+func (b *backing) Hold() (release func(), err error) {
+	if _, err := b.file.Hold(); errors.Is(err, os.ErrNotExist) {
+		return func() {}, nil
+	} else if err != nil {
+		return nil, err
+	}
+	return b.file.Release, nil
 }
 
 // Rename gives the file another name. A file that doesn't exist is none to rename.

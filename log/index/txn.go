@@ -29,7 +29,7 @@ type Txn struct {
 	mu      sync.Mutex // guards what follows, and backing
 	loaded  bool
 	entries []AbortedTxn
-	// written is how many entries the file has; on a full disk the others wait for Flush.
+	// written is how many entries the file has; for want of room or descriptors the others wait for Flush.
 	written int
 	// discarded says that nothing is written any more.
 	discarded bool
@@ -125,7 +125,7 @@ func parseTxn(b []byte) ([]AbortedTxn, error) {
 }
 
 // Append adds a transaction, whose last offset must be larger than that of the one before, and
-// writes it. What a full disk doesn't take waits for Flush.
+// writes it. What can't be written for want of room or descriptors waits for Flush.
 func (x *Txn) Append(t AbortedTxn) error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -139,7 +139,7 @@ func (x *Txn) Append(t AbortedTxn) error {
 	if x.building {
 		return nil
 	}
-	if err := x.write(); err != nil && !vfs.NoRoom(err) {
+	if err := x.write(); err != nil && !vfs.Scarce(err) {
 		x.entries = x.entries[:len(x.entries)-1]
 		return err
 	}

@@ -110,6 +110,14 @@ func (s *State) TruncateFullyAndStartAt(offset int64) {
 	s.mapEndOffset = offset
 }
 
+// ReplaceBy takes over what another state knows, that of the log as it was at an earlier offset; it isn't used any more.
+// Guards that were given are void, as in TruncateFullyAndStartAt.
+func (s *State) ReplaceBy(earlier *State) {
+	clear(s.verifications)
+	s.producers, s.mapEndOffset = earlier.producers, earlier.mapEndOffset
+	s.ongoing, s.unreplicated = earlier.ongoing, earlier.unreplicated
+}
+
 // HasOngoingTransaction tells whether the producer, at this epoch, has a transaction open.
 func (s *State) HasOngoingTransaction(producerID int64, producerEpoch int16) bool {
 	e, ok := s.producers[producerID]
