@@ -639,13 +639,7 @@ func TestPlanWithoutDescriptors(t *testing.T) {
 func TestNamesInOrder(t *testing.T) {
 	mem := vfs.NewMem()
 	var hook func()
-	e := newEnv(vfs.NewInject(mem, func(_ int64, op vfs.Op, name string) error {
-		if f := hook; f != nil && op == vfs.OpSyncDir && name == "/data/t-0" {
-			hook = nil
-			f()
-		}
-		return nil
-	}))
+	e := newEnv(hookSyncDir(mem, &hook))
 	l := mustOpen(t, e)
 	roll := func() {
 		if _, err := appendRecords(l, 1, 100, 1000); err != nil {

@@ -9,19 +9,16 @@ import (
 	"github.com/ottla/ottla/internal/vfs"
 )
 
-// TestRefusedLog: a log that can't be made on a full device may be asked for again once there is room, which is told
-// once, and leaves nothing until then.
-func TestRefusedLog(t *testing.T) {
-	mem := vfs.NewMem()
-	e := newEnv(mem)
+// openTold opens a manager; look has it look for room and descriptors, and checks how many times it has told of them by then.
+func openTold(t *testing.T, e *env) (m *Manager, look func(want int32, when string)) {
+	t.Helper()
 	var told atomic.Int32
 	m, err := openDirs(t, e, func(c *ManagerConfig) { c.OnRoom = func() { told.Add(1) } }, "/data")
 	if err != nil {
 		t.Fatal(err)
 	}
 	e.m = m
-	defer closeEnv(t, e)
-	look := func(want int32, when string) {
+	return m, func(want int32, when string) {
 		t.Helper()
 		e.watch()
 		e.m.calls.Wait()
@@ -29,6 +26,15 @@ func TestRefusedLog(t *testing.T) {
 			t.Errorf("told %d times %s, want %d", n, when, want)
 		}
 	}
+}
+
+// TestRefusedLog: a log that can't be made on a full device may be asked for again once there is room, which is told
+// once, and leaves nothing until then.
+func TestRefusedLog(t *testing.T) {
+	mem := vfs.NewMem()
+	e := newEnv(mem)
+	m, look := openTold(t, e)
+	defer closeEnv(t, e)
 	u, err := mem.Usage("/")
 	if err != nil {
 		t.Fatal(err)
@@ -67,7 +73,6 @@ func TestRefusedLog(t *testing.T) {
 // TestRefusedLogWithoutDescriptors is TestRefusedLog where the system runs out of descriptors: a few that are left don't end
 // the want yet.
 func TestRefusedLogWithoutDescriptors(t *testing.T) {
-	var told atomic.Int32
 	left := vfs.NewCount(vfs.NewMem())
 	var limit atomic.Int64
 	limit.Store(1 << 30)
@@ -77,20 +82,8 @@ func TestRefusedLogWithoutDescriptors(t *testing.T) {
 		}
 		return nil
 	}))
-	m, err := openDirs(t, e, func(c *ManagerConfig) { c.OnRoom = func() { told.Add(1) } }, "/data")
-	if err != nil {
-		t.Fatal(err)
-	}
-	e.m = m
+	m, look := openTold(t, e)
 	defer closeEnv(t, e)
-	look := func(want int32, when string) {
-		t.Helper()
-		e.watch()
-		e.m.calls.Wait()
-		if n := told.Load(); n != want {
-			t.Errorf("told %d times %s, want %d", n, when, want)
-		}
-	}
 	limit.Store(0)
 	for range 2 {
 		if _, err := m.Create("t", 0, e.topicID, e.cfg); !errors.Is(err, ErrNoDescriptors) {

@@ -393,17 +393,22 @@ func TestFreeingAtTheEnd(t *testing.T) {
 	}
 }
 
+// hookSyncDir runs hook, once it is set, before the next sync of the partition's directory.
+func hookSyncDir(fs vfs.FS, hook *func()) vfs.FS {
+	return vfs.NewInject(fs, func(_ int64, op vfs.Op, name string) error {
+		if f := *hook; f != nil && op == vfs.OpSyncDir && name == "/data/t-0" {
+			*hook = nil
+			f()
+		}
+		return nil
+	})
+}
+
 // TestRollInFlush: reserved room that a roll cuts off while a flush runs doesn't come back with a crash.
 func TestRollInFlush(t *testing.T) {
 	mem := vfs.NewMem()
 	var hook func()
-	e := newEnv(vfs.NewInject(mem, func(_ int64, op vfs.Op, name string) error {
-		if f := hook; f != nil && op == vfs.OpSyncDir && name == "/data/t-0" {
-			hook = nil
-			f()
-		}
-		return nil
-	}))
+	e := newEnv(hookSyncDir(mem, &hook))
 	e.cfg.Preallocate = true
 	l := mustOpen(t, e)
 	if _, err := appendRecords(l, 3, 100, 0); err != nil {

@@ -316,39 +316,17 @@ func (in *standIn) readOnce(s *loopSocket) (int, standInNext) {
 		return 0, standInNeedsLoop
 	}
 	s.link.feed(in.loop.readBuf[:n])
-	in.enter(s)
-	s.link.settleBy(in.runner())
-	if !in.leave() {
+	if !in.settle(s) {
 		return n, standInDone
 	}
-	rest, done := in.readFrame(s, n == loopReadBytes)
-	if done || !in.settleReading(s) {
+	rest, polls := s.readFrame(n == loopReadBytes, func(n int) bool {
+		s.link.fill(n)
+		return in.settle(s)
+	})
+	if !polls || !in.settleReading(s) {
 		return n, standInDone
 	}
 	return n + rest, standInGoes
-}
-
-// readFrame is loopSocket.readFrame for a stand-in. It reports whether the loops poll.
-func (in *standIn) readFrame(s *loopSocket, more bool) (read int, done bool) {
-	for read < turnBytes {
-		space := s.link.space()
-		if len(space) == 0 || !more && len(space) < loopReadBytes {
-			break
-		}
-		n, err := unix.Read(s.fd, space[:min(len(space), turnBytes)])
-		if err != nil || n <= 0 {
-			break // Polling tells what it was.
-		}
-		s.link.fill(n)
-		in.enter(s)
-		s.link.settleBy(in.runner())
-		if !in.leave() {
-			return read, true
-		}
-		read += n
-		more = true
-	}
-	return read, false
 }
 
 // rereading says whether it is worth reading a socket again before polling: it is where requests follow each other closely.
@@ -379,9 +357,7 @@ func (in *standIn) settleReading(s *loopSocket) bool {
 	for {
 		for s.link.resumable() {
 			s.link.unpause()
-			in.enter(s)
-			s.link.settleBy(in.runner())
-			if !in.leave() {
+			if !in.settle(s) {
 				return false
 			}
 		}
@@ -406,6 +382,14 @@ func (in *standIn) runner() runner {
 
 // overtime says whether the requests of this poll have had their time.
 func (in *standIn) overtime() bool { return in.loop.now() >= in.deadline }
+
+// settle has what was taken from a socket settled, and requests run. It reports false if the loops poll. It unlocks. Requires:
+// s.link.mu held.
+func (in *standIn) settle(s *loopSocket) bool {
+	in.enter(s)
+	s.link.settleBy(in.runner())
+	return in.leave()
+}
 
 // enter begins the running of requests that were read. From now on the loop may poll.
 func (in *standIn) enter(s *loopSocket) {

@@ -126,7 +126,10 @@ func (t *loopTransport) OnTraffic(c gnet.Conn) gnet.Action {
 	}
 	s.loop.inTraffic = true
 	s.link.received(p)
-	s.readFrame(len(p) == loopReadBytes)
+	s.readFrame(len(p) == loopReadBytes, func(n int) bool {
+		s.link.filled(n)
+		return true
+	})
 	s.applyInterest()
 	s.loop.inTraffic = false
 	if s.loop.lending {
@@ -191,22 +194,26 @@ type loopSocket struct {
 	armed, registered bool
 }
 
-// readFrame reads the rest of a large frame where it belongs, past the loop's buffer. more says that
-// the socket probably holds more than was read.
-func (s *loopSocket) readFrame(more bool) {
-	for turn := 0; turn < turnBytes; {
+// readFrame reads the rest of a large frame where it belongs, past the buffer of who polls. more says that the socket probably holds
+// more than was read. Each time took takes what was read; false ends the reading. It returns how many bytes it read, and false if took
+// ended it.
+func (s *loopSocket) readFrame(more bool, took func(n int) bool) (read int, goes bool) {
+	for read < turnBytes {
 		space := s.link.space()
 		if len(space) == 0 || !more && len(space) < loopReadBytes {
-			return
+			break
 		}
 		n, err := unix.Read(s.fd, space[:min(len(space), turnBytes)])
 		if err != nil || n <= 0 {
-			return // The loop sees the same and acts on it.
+			break // Polling tells the same, and the loop acts on it.
 		}
-		s.link.filled(n)
-		turn += n
+		if !took(n) {
+			return read, false
+		}
+		read += n
 		more = true
 	}
+	return read, true
 }
 
 // applyInterest polls for reading as long as the link wants to read. Requires: the caller polls.
