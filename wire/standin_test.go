@@ -58,6 +58,24 @@ func placeProduce(_ string, key, _ int16) Place {
 
 func (s *testServer) standIns() int { return int(s.loops.standIns.Load()) }
 
+// settled waits until no goroutine runs requests of a connection, or would take the next one, and no loop has a task.
+func (s *testServer) settled(connections int) {
+	s.t.Helper()
+	eventually(s.t, "all connections rest", func() bool {
+		links := s.conns.all()
+		for _, l := range links {
+			l.mu.Lock()
+			running := l.running
+			l.mu.Unlock()
+			sock := l.sock.(*loopSocket)
+			if running || !sock.opened.Load() || sock.loop.poller.hasTasks() {
+				return false
+			}
+		}
+		return len(links) == connections
+	})
+}
+
 // exchange sends a Produce, and a Metadata whose answer says that it was run.
 func (c *testClient) exchange(id int32) {
 	c.t.Helper()
@@ -72,8 +90,10 @@ func TestStandIn(t *testing.T) {
 	b := &blocker{release: make(chan struct{})}
 	s := serveStandIn(t, b.serve)
 	busy, other := s.dial(), s.dial()
+	s.settled(2)
 	for i := range int32(2) {
 		busy.exchange(i)
+		s.settled(2) // Else what ran this one takes the next one.
 	}
 	if n := b.byStandIns.Load(); n != 0 {
 		t.Errorf("stand-ins ran %d of two requests", n)
@@ -178,7 +198,7 @@ func TestStandInSole(t *testing.T) {
 		c.Loops, c.standIns, c.Place = 1, standInPolicy{gap: math.MaxInt64, round: time.Hour}, placeProduce
 	})
 	first, second := s.dial(), s.dial()
-	second.exchange(-1) // Now there is no task for the loop any more.
+	s.settled(2)
 	first.exchange(0)
 	if !inline.Load() {
 		t.Error("a stand-in's first request may wait")
@@ -189,6 +209,7 @@ func TestStandInSole(t *testing.T) {
 		first.exchange(id)
 		return !inline.Load()
 	})
+	s.settled(2)
 	second.exchange(0)
 	if !inline.Load() {
 		t.Error("a request may wait though another connection has work")
@@ -288,6 +309,7 @@ func TestStandInClosed(t *testing.T) {
 	b.blocks.Store(true)
 	s := serve(t, transportStandIn, b.serve)
 	c := s.dial()
+	s.settled(1)
 	c.send(produce(0, 0, nil))
 	eventually(t, "the request runs", func() bool { return b.waiting.Load() == 1 })
 	if b.byStandIns.Load() != 1 {
@@ -418,6 +440,7 @@ func TestStandInRound(t *testing.T) {
 		c.standIns = standInPolicy{gap: math.MaxInt64, round: 100 * time.Microsecond}
 	})
 	c := s.dial()
+	s.settled(1)
 	c.exchange(-1)
 	const n = 2_000
 	var all []byte
