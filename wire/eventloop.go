@@ -20,16 +20,13 @@ type eventLoop struct {
 	sockets map[int]*loopSocket
 	// readBuf is what stand-ins read into; nil until there is one.
 	readBuf []byte
-	// back has the loop's goroutine poll again, with the socket whose request stalls, if one does.
-	back chan *loopSocket
-	// inTraffic: the loop's goroutine is in OnTraffic, the only place where it can wait.
-	inTraffic bool
-	// lending: it is to wait once OnTraffic is done.
+	// back has the loop's goroutine poll again.
+	back chan returned
+	// ripe: the loop's goroutine is in OnTraffic, the only place where it can wait, and may have a stand-in.
+	ripe bool
+	// lending: it has one once OnTraffic is done, with requests to run.
 	lending bool
-	// handedOver is when it last handed requests over to a worker, in nanoseconds since the server's start; handovers is how
-	// many in a row came soon after the one before.
-	handedOver int64
-	handovers  int
+	traffic traffic
 	// joinedAt is when a stand-in that polls for another loop last began to poll for this one too, in nanoseconds since the
 	// server's start.
 	joinedAt int64
@@ -46,7 +43,8 @@ func (t *loopTransport) loopOf(g gnet.EventLoop) (*eventLoop, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &eventLoop{transport: t, gnet: g, poller: poller, sockets: map[int]*loopSocket{}, back: make(chan *loopSocket, 1), handedOver: math.MinInt64 / 2, joinedAt: math.MinInt64 / 2}
+	l := &eventLoop{transport: t, gnet: g, poller: poller, sockets: map[int]*loopSocket{}, back: make(chan returned, 1), joinedAt: math.MinInt64 / 2}
+	l.traffic = traffic{at: math.MinInt64 / 2, restedAt: math.MinInt64 / 2}
 	t.loops[g] = l
 	return l, nil
 }
@@ -56,9 +54,11 @@ func (l *eventLoop) run(r gnet.Runnable) error { return l.gnet.Execute(context.B
 
 // standInPolicy says when a stand-in polls in a loop's place.
 type standInPolicy struct {
-	// gap is how close to each other a loop must hand requests over, and handovers how many times in a row it must.
-	gap       time.Duration
-	handovers int
+	// gap is how close to each other a loop's reads must be, and reads how many in a row must be so before it has one; readsAgain is how many are
+	// enough where one gave the polling back less than recently ago since there was nothing to read.
+	gap               time.Duration
+	reads, readsAgain int
+	recently          time.Duration
 	// pause is how long no loop has a stand-in after one that stalled.
 	pause time.Duration
 	// round is how long a stand-in runs requests itself after a poll; workers run what else it found.
@@ -66,19 +66,45 @@ type standInPolicy struct {
 	// rounds is how many polls in a row find something at once before a stand-in keeps to its own loop, and alone how long it does.
 	rounds int
 	alone  time.Duration
+	// sole is how many polls in a row find the same socket until that is taken for the only one with work; 0 for never.
+	sole int
 }
 
-var defaultStandIns = standInPolicy{gap: time.Millisecond, handovers: 8, pause: 100 * time.Millisecond, round: time.Millisecond, rounds: 64, alone: 50 * time.Millisecond}
+var defaultStandIns = standInPolicy{
+	gap: time.Millisecond, reads: 8, readsAgain: 2, recently: 100 * time.Millisecond,
+	pause: 100 * time.Millisecond, round: time.Millisecond, rounds: 64, alone: 50 * time.Millisecond, sole: 16,
+}
 
-// mayLend counts a hand-over that comes with a request received at now, in nanoseconds since the server's start, and says whether a
-// stand-in is to take it, and the polling. Requires: on the loop.
-func (l *eventLoop) mayLend(now int64) bool {
-	policy := &l.transport.server.cfg.standIns
-	if now-l.handedOver < int64(policy.gap) {
-		l.handovers++
+// traffic is how busy a loop is that polls itself. Times are in nanoseconds since the server's start.
+type traffic struct {
+	// at is when it last read, and close how many reads in a row came soon after the one before.
+	at    int64
+	close int
+	// restedAt is when a stand-in gave the polling back since there was nothing to read.
+	restedAt int64
+}
+
+// read counts a read and says whether that makes the loop busy.
+func (t *traffic) read(now int64, p *standInPolicy) bool {
+	if now-t.at < int64(p.gap) {
+		t.close++
 	} else {
-		l.handovers = 0
+		t.close = 0
 	}
-	l.handedOver = now
-	return l.inTraffic && l.handovers >= policy.handovers && now >= l.transport.notBefore.Load() && !l.poller.hasTasks()
+	t.at = now
+	return t.close >= p.reads || t.close >= p.readsAgain && now-t.restedAt < int64(p.recently)
+}
+
+// back notes that a stand-in gave the polling back.
+func (t *traffic) back(now int64, rests bool) {
+	t.close = 0
+	if rests {
+		t.restedAt = now
+	}
+}
+
+// mayLend counts a read and says whether the loop may have a stand-in. Requires: on the loop.
+func (l *eventLoop) mayLend() bool {
+	now := l.now()
+	return l.traffic.read(now, &l.transport.server.cfg.standIns) && now >= l.transport.notBefore.Load() && !l.poller.hasTasks()
 }

@@ -36,6 +36,8 @@ const (
 	transportTLS Transport = 100 + iota
 	// transportStandIn is TransportLoop where a stand-in polls as soon as there is a request that it may run, which is any.
 	transportStandIn
+	// transportSole is transportStandIn, which takes the connection for the only one with work when it finds it alone for the second time.
+	transportSole
 )
 
 // patience is how long tests wait for what must happen.
@@ -101,10 +103,13 @@ func serve(t testing.TB, transport Transport, h handlerFunc, change ...func(*Con
 		ln.Transport = TransportStd
 		ln.TLS, client = selfSigned(t)
 	}
-	if transport == transportStandIn {
+	if standsIn := transport == transportStandIn || transport == transportSole; standsIn {
 		cfg.Listeners[0].Transport = TransportLoop
 		cfg.standIns = standInPolicy{gap: math.MaxInt64, round: time.Millisecond, rounds: 64}
 		cfg.Place = func(string, int16, int16) Place { return OnStandIn }
+		if transport == transportSole {
+			cfg.standIns.sole = 1
+		}
 	}
 	for _, f := range change {
 		f(&cfg)
@@ -261,14 +266,14 @@ func produce(id int32, acks int16, records []byte) []byte {
 
 // eachTransport runs a test against both transports.
 func eachTransport(t *testing.T, f func(t *testing.T, transport Transport)) {
-	for name, transport := range map[string]Transport{"loop": TransportLoop, "std": TransportStd, "tls": transportTLS, "stand-in": transportStandIn} {
+	for name, transport := range map[string]Transport{"loop": TransportLoop, "std": TransportStd, "tls": transportTLS, "stand-in": transportStandIn, "sole": transportSole} {
 		t.Run(name, func(t *testing.T) { f(t, transport) })
 	}
 }
 
 // eachPlain is eachTransport without TLS, for tests whose clients send before they are accepted.
 func eachPlain(t *testing.T, f func(t *testing.T, transport Transport)) {
-	for name, transport := range map[string]Transport{"loop": TransportLoop, "std": TransportStd, "stand-in": transportStandIn} {
+	for name, transport := range map[string]Transport{"loop": TransportLoop, "std": TransportStd, "stand-in": transportStandIn, "sole": transportSole} {
 		t.Run(name, func(t *testing.T) { f(t, transport) })
 	}
 }

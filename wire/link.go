@@ -14,18 +14,16 @@ type socket interface {
 	// held, in order, and doesn't send.
 	push(r *reply)
 	// flush sends what it can of the queue and arranges for the rest. It calls link.flushed after
-	// it sent something and link.mu must not be held.
-	flush()
-	// flushCached is flush for a loop: what must be read from a device first it leaves to someone else.
-	flushCached()
+	// it sent something and link.mu must not be held. What takes more patience it leaves to someone else.
+	flush(p sendPatience)
 	// flushSoon has flush called by someone else, at once or after the replies that this goroutine is
 	// about to push.
 	flushSoon()
 	// flushLate is flushSoon, but for the goroutine's own flush that is expected at once: someone else steps in if it is late.
 	flushLate()
-	// lend has a worker stand in for the event loop that calls this, and run the requests, of which the next was received at
-	// a time, once the loop is done with the socket; false if that isn't to be.
-	lend(receivedAt time.Time) bool
+	// lend has a worker stand in for the event loop that calls this, and run the requests, once the loop is done with the socket; false if that isn't
+	// to be.
+	lend() bool
 	// unsent is the number of bytes in the queue.
 	unsent() int
 	// resume arranges for link.resume to be called on the goroutine that reads.
@@ -274,7 +272,7 @@ func (l *link) settleBy(by runner) {
 	run, lent := false, false
 	if start && by != workerRunner {
 		run = l.mayRun(by)
-		lent = !run && by == loopRunner && l.mayRun(standInRunner) && l.sock.lend(l.conn.order.next().receivedAt)
+		lent = !run && by == loopRunner && l.mayRun(standInRunner) && l.sock.lend()
 	}
 	resume := false
 	switch reading := l.conn.Reading(); {

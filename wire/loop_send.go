@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
+	"time"
 
 	"github.com/ottla/ottla/internal/buf"
 	"golang.org/x/sys/unix"
@@ -35,13 +37,8 @@ func (s *loopSocket) unsent() int {
 	return s.queue.unsent
 }
 
-// flush sends what the socket takes. It never waits for the client; it may wait for the disk.
-func (s *loopSocket) flush() { s.send(false) }
-
-// flushCached is flush without waiting for the disk: a worker does what would need that.
-func (s *loopSocket) flushCached() { s.send(true) }
-
-func (s *loopSocket) send(cached bool) {
+// flush sends what the socket takes, and of a file also what it takes soon.
+func (s *loopSocket) flush(p sendPatience) {
 	s.mu.Lock()
 	if s.sending || s.armed || s.closed || s.queue.empty() {
 		s.mu.Unlock()
@@ -49,12 +46,16 @@ func (s *loopSocket) send(cached bool) {
 	}
 	s.sending = true
 	s.link.touch(s.transport.server.cfg.Clock.Now()) // Before the client can have the reply and send more elsewhere.
+	until := int64(math.MaxInt64)
+	if p == brief {
+		until = s.loop.now() + int64(briefSend)
+	}
 	var err error
 	for err == nil && !s.closed && !s.queue.empty() {
-		err = s.step(cached)
+		err = s.step(p, until)
 	}
 	s.sending = false
-	later := errors.Is(err, errNotCached)
+	later := errors.Is(err, errLater)
 	if later {
 		err = nil
 	}
@@ -105,7 +106,7 @@ func (t *sendTask) run() {
 	s.mu.Lock()
 	s.soon = false
 	s.mu.Unlock()
-	s.flush()
+	s.flush(patient)
 }
 
 // isDisconnect says whether an error only means that the client is gone.
@@ -123,7 +124,7 @@ func (s *loopSocket) writable() {
 		s.close()
 		return
 	}
-	s.flush()
+	s.flush(patient)
 	s.watch()
 }
 
@@ -142,16 +143,17 @@ func (s *loopSocket) watch() {
 }
 
 // step makes one system call that sends, after reading small files that come first. Requires: s.mu
-// held, which it gives up while it works with a file; s.sending.
-func (s *loopSocket) step(cached bool) error {
+// held, which it gives up while it works with a file; s.sending. until is when waiting for the client has taken long enough, in
+// nanoseconds since the server's start.
+func (s *loopSocket) step(p sendPatience, until int64) error {
 	if i := s.fileToRead(); i >= 0 {
-		return s.readFile(i, cached)
+		return s.readFile(i, p)
 	}
 	if s.queue.items[0].file != nil {
-		if cached {
-			return errNotCached // sendfile doesn't tell.
+		if p == impatient {
+			return errLater // sendfile doesn't tell.
 		}
-		return s.sendFile()
+		return s.sendFile(until)
 	}
 	var pieces [sendPieces][]byte
 	bufs, more := s.queue.buffers(pieces[:])
@@ -192,12 +194,12 @@ func (s *loopSocket) fileToRead() int {
 }
 
 // readFile puts bytes in the place of a piece of a file. Requires: as step.
-func (s *loopSocket) readFile(i int, cached bool) error {
+func (s *loopSocket) readFile(i int, p sendPatience) error {
 	item := s.queue.items[i]
 	s.mu.Unlock()
 	var b *buf.Buf
 	var err error
-	if cached {
+	if p == impatient {
 		b, err = readCachedPiece(&s.transport.server.pool, &item, filePieceBytes)
 	} else {
 		b, err = readPiece(&s.transport.server.pool, &item, filePieceBytes)
@@ -210,13 +212,16 @@ func (s *loopSocket) readFile(i int, cached bool) error {
 	return nil
 }
 
+// briefSend is how long brief sending waits for the client in all.
+const briefSend = time.Millisecond
+
 // lingerMillis is how long a worker waits for a client to read on before it leaves the rest to the poller. A client that
 // reads makes room in less: waiting for it takes one switch of threads, the way through the poller three.
 const lingerMillis = 2
 
-// sendFile sends from the file at the head of the queue until it is sent, or the client doesn't read on. Requires: as
+// sendFile sends from the file at the head of the queue until it is sent, or the client doesn't read on, or it takes until until. Requires: as
 // step.
-func (s *loopSocket) sendFile() error {
+func (s *loopSocket) sendFile(until int64) error {
 	item := s.queue.items[0]
 	in, _ := item.file.Fd()
 	out, err := duplicate(s.fd)
@@ -232,6 +237,10 @@ func (s *loopSocket) sendFile() error {
 		return err
 	}
 	for err == nil && item.left > 0 && !s.closed {
+		if s.loop.now() >= until {
+			err = errLater
+			break
+		}
 		want := min(item.left, turnBytes)
 		s.mu.Unlock()
 		var n int
@@ -245,10 +254,8 @@ func (s *loopSocket) sendFile() error {
 			err = fmt.Errorf("%w: the file ends before position %d", io.ErrUnexpectedEOF, item.position)
 		}
 		full := errors.Is(err, unix.EAGAIN) || err == nil && n < want
-		if full && writableWithin(out, lingerMillis) {
-			err = nil
-		} else if full {
-			err = unix.EAGAIN
+		if full {
+			err = s.linger(out, until)
 		}
 		s.mu.Lock()
 		if n > 0 {
@@ -259,6 +266,15 @@ func (s *loopSocket) sendFile() error {
 	}
 	_ = unix.Close(out) // Only a number: the socket stays open.
 	return err
+}
+
+// linger waits a while for a client to read on, a millisecond if that is past until; EAGAIN if it doesn't.
+func (s *loopSocket) linger(out int, until int64) error {
+	millis := min(max(time.Duration(until-s.loop.now())/time.Millisecond, 1), lingerMillis)
+	if writableWithin(out, int(millis)) {
+		return nil
+	}
+	return unix.EAGAIN
 }
 
 // writableWithin waits until a socket has room, or is broken, which the next call tells. It may be wrong, after a signal.

@@ -49,8 +49,9 @@ type outQueue struct {
 
 const outRoom = 3
 
-// errNotCached ends sending on a loop where a file would have to be read from the device.
-var errNotCached = errors.New("not in memory")
+// errLater ends sending where a worker has to go on, since more patience is needed: a file would have to be read from the
+// device, say.
+var errLater = errors.New("needs more patience")
 
 func (q *outQueue) empty() bool { return len(q.items) == 0 }
 
@@ -184,16 +185,16 @@ func readPiece(pool *buf.Pool, i *outItem, limit int) (*buf.Buf, error) {
 	return nil, err
 }
 
-// readCachedPiece is readPiece of what is in memory, else errNotCached.
+// readCachedPiece is readPiece of what is in memory, else errLater.
 func readCachedPiece(pool *buf.Pool, i *outItem, limit int) (*buf.Buf, error) {
 	file, ok := i.file.(CachedRange)
 	if !ok {
-		return nil, errNotCached
+		return nil, errLater
 	}
 	b := pool.Get(min(i.left, limit))
 	if file.ReadCached(b.Bytes(), i.position) != nil {
 		b.Release()
-		return nil, errNotCached
+		return nil, errLater
 	}
 	return b, nil
 }

@@ -35,8 +35,31 @@ const (
 // standsIn says whether a runner is a stand-in.
 func (r runner) standsIn() bool { return r == standInRunner || r == soleRunner }
 
+// patience is what its sending may wait for.
+func (r runner) patience() sendPatience {
+	switch r {
+	case workerRunner:
+		return patient
+	case soleRunner:
+		return brief
+	}
+	return impatient
+}
+
 // holdsUp says whether other connections wait for a runner.
 func (r runner) holdsUp() bool { return r == loopRunner || r == standInRunner }
+
+// sendPatience is what may be waited for while replies are sent.
+type sendPatience uint8
+
+const (
+	// patient waits for a device, and for a client that reads.
+	patient sendPatience = iota
+	// brief does so for a moment.
+	brief
+	// impatient waits for nothing.
+	impatient
+)
 
 // maxInlineFrame is the largest request that an event loop runs itself, in bytes: what takes long to decode would hold up
 // the loop's other connections.
@@ -72,7 +95,7 @@ func (l *link) run() { l.runBy(workerRunner) }
 // has to wait for something, and those after it, go to a worker. Requires: l.running was set by the caller.
 func (l *link) runBy(by runner) {
 	if by.standsIn() {
-		defer l.sock.flushCached() // Replies may be held back.
+		defer l.sock.flush(by.patience()) // Replies may be held back.
 	}
 	for {
 		l.mu.Lock()

@@ -185,10 +185,8 @@ func (s *slot) complete(r reply) {
 		l.sock.flushLate()
 	case more:
 		l.sock.flushSoon()
-	case by != workerRunner:
-		l.sock.flushCached()
 	default:
-		l.sock.flush()
+		l.sock.flush(by.patience())
 	}
 }
 

@@ -4,6 +4,7 @@ package wire
 
 import (
 	"errors"
+	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -18,14 +19,15 @@ const (
 	// stallLook is how often it is looked at whether a stand-in stalls: one that is found running the same requests twice does.
 	// A look costs a wake-up.
 	stallLook = 4 * time.Millisecond
-	// soleRounds is how many polls in a row find the same socket until it is taken for the only one with work.
-	soleRounds = 16
 	// mergeRounds is after how many polls a stand-in sees whether another one could poll for its loop.
 	mergeRounds = 1024
 	// joinGap is how long it takes until a loop may join again, and joinSockets how many connections it may have: the kernel
 	// looks at each of them.
 	joinGap     = 50 * time.Millisecond
 	joinSockets = 5000
+	// yieldAfter is how long a stand-in polls without a turn of Go's scheduler. After 10 ms Go's monitor takes such a goroutine for one that
+	// computes: it interrupts the thread, takes the processor away, and wakes every 20 µs for a while.
+	yieldAfter = 5 * time.Millisecond
 )
 
 // standIn polls and reads in the place of an event loop and runs the requests itself, also those that may block: no other
@@ -52,6 +54,8 @@ type standIn struct {
 	ready [2]readyList
 	// found is how many polls in a row found something at once, and alike how many found the same socket alone.
 	found, alike int
+	// yielded is when it last let Go's scheduler have a turn, in nanoseconds since the server's start.
+	yielded int64
 
 	mu sync.Mutex
 	// joined are the other loops that it polls for. ended: it polls no more.
@@ -61,25 +65,36 @@ type standIn struct {
 
 const revoked = 1<<64 - 1
 
+// returned is why a loop polls again.
+type returned struct {
+	// stalled is the socket whose request stalls, if one does.
+	stalled *loopSocket
+	// rests: nothing was there to read.
+	rests bool
+}
+
 // lend has a stand-in poll, and waits until it gives that back: one that polls already, or a new one, which runs the requests of
-// s that were read. Requires: on the loop, within OnTraffic; s.link.running is set.
+// s that were read; nil if none are left. Requires: on the loop, within OnTraffic; s.link.running is set.
 func (l *eventLoop) lend(s *loopSocket) {
 	t := l.transport
 	if in := t.leader.Load(); in != nil && in.join(l) {
-		s.link.startWorker(s.link)
+		if s != nil {
+			s.link.startWorker(s.link)
+		}
 	} else if !l.standIn(s) {
 		return
 	}
 	t.standIns.Add(1)
-	stalled := <-l.back
+	why := <-l.back
 	t.standIns.Add(-1)
-	if stalled != nil {
-		stalled.link.demote()
-		stalled.goOn()
+	l.traffic.back(l.now(), why.rests)
+	if why.stalled != nil {
+		why.stalled.link.demote()
+		why.stalled.goOn()
 	}
 }
 
-// standIn starts a stand-in; false if the server has stopped.
+// standIn starts a stand-in; false if the server has stopped. As lend.
 func (l *eventLoop) standIn(s *loopSocket) bool {
 	clk := l.transport.server.cfg.Clock
 	in := &standIn{loop: l}
@@ -87,6 +102,9 @@ func (l *eventLoop) standIn(s *loopSocket) bool {
 		l.readBuf = make([]byte, loopReadBytes)
 	}
 	in.stalls = sweepTimer{clock: clk, sweep: in.lookForStall}
+	if s == nil {
+		return l.transport.server.workers.start(in)
+	}
 	in.enter(s)
 	if !s.link.startWorker(in) {
 		in.stalls.cancel()
@@ -104,14 +122,18 @@ func (l *eventLoop) now() int64 {
 // run implements task.
 func (in *standIn) run() {
 	defer in.stalls.cancel() // A flush that runs may wait for the disk, and may as well come later.
-	s := in.current.Load()
-	s.link.runBy(standInRunner)
-	if !in.leave() {
-		return
+	if s := in.current.Load(); s != nil {
+		s.link.runBy(standInRunner)
+		if !in.leave() {
+			return
+		}
+		in.begin()
+		if !in.settleReading(s) {
+			return
+		}
 	}
-	in.begin()
-	if in.settleReading(s) && in.poll() {
-		in.giveBack(nil)
+	if rests, polls := in.poll(); polls {
+		in.giveBack(returned{rests: rests})
 	}
 }
 
@@ -138,12 +160,12 @@ func (in *standIn) release(l *eventLoop) {
 	in.joined = slices.DeleteFunc(in.joined, func(j *eventLoop) bool { return j == l })
 	in.mu.Unlock()
 	l.poller.repeatTasks()
-	l.back <- nil
+	l.back <- returned{}
 }
 
-// giveBack has all loops poll for themselves again, one of them with a socket whose request stalls. Requires: the stand-in polls
+// giveBack has all loops poll for themselves again; a socket whose request stalls is for its own to know. Requires: the stand-in polls
 // no more.
-func (in *standIn) giveBack(stalled *loopSocket) {
+func (in *standIn) giveBack(why returned) {
 	in.loop.transport.leader.CompareAndSwap(in, nil)
 	in.mu.Lock()
 	in.ended = true
@@ -155,10 +177,10 @@ func (in *standIn) giveBack(stalled *loopSocket) {
 	in.mu.Unlock()
 	in.loop.poller.repeatTasks()
 	for _, l := range all {
-		if stalled != nil && stalled.loop == l {
-			l.back <- stalled
+		if s := why.stalled; s != nil && s.loop != l {
+			l.back <- returned{}
 		} else {
-			l.back <- nil
+			l.back <- why
 		}
 	}
 }
@@ -175,19 +197,20 @@ func (in *standIn) joinedLoop(fd int) *eventLoop {
 	return nil
 }
 
-// poll reads what is ready until nothing is for a while, or the loop is needed. It reports false if the loops poll.
-func (in *standIn) poll() bool {
+// poll reads what is ready until nothing is for a while, or the loop is needed. It reports which, and false if the loops poll.
+func (in *standIn) poll() (rests, polls bool) {
 	for round := 0; ; round++ {
 		if round%mergeRounds == 0 && !in.loop.transport.leader.CompareAndSwap(nil, in) && round > 0 && in.mayMerge() {
-			return true
+			return false, true
 		}
+		in.yield()
 		n := in.wait()
 		in.begin()
 		switch next := in.serve(in.loop, &in.ready[0], n); {
 		case next == standInDone:
-			return false
+			return false, false
 		case n == 0 || next == standInNeedsLoop:
-			return true
+			return n == 0, true
 		}
 	}
 }
@@ -195,6 +218,14 @@ func (in *standIn) poll() bool {
 // begin gives the requests of a poll their time.
 func (in *standIn) begin() {
 	in.deadline = in.loop.now() + int64(in.loop.transport.server.cfg.standIns.round)
+}
+
+// yield lets Go's scheduler have a turn now and then.
+func (in *standIn) yield() {
+	if now := in.loop.now(); now-in.yielded >= int64(yieldAfter) {
+		in.yielded = now
+		runtime.Gosched()
+	}
 }
 
 // wait polls the stand-in's loop. While it polls for others it looks how much there is to do.
@@ -374,10 +405,16 @@ func (in *standIn) runner() runner {
 	switch {
 	case in.overtime():
 		return workerRunner
-	case in.alike >= soleRounds:
+	case in.sole():
 		return soleRunner
 	}
 	return standInRunner
+}
+
+// sole says whether the same socket has been the only one that was ready for a while.
+func (in *standIn) sole() bool {
+	sole := in.loop.transport.server.cfg.standIns.sole
+	return sole > 0 && in.alike >= sole
 }
 
 // overtime says whether the requests of this poll have had their time.
@@ -417,12 +454,12 @@ func (in *standIn) lookForStall() {
 	s, t := in.current.Load(), in.loop.transport
 	if in.seen.Swap(turn) != turn {
 		in.stalls.arm(stallLook)
-		s.flush()
+		s.flush(patient)
 		return
 	}
 	if in.turn.CompareAndSwap(turn, revoked) {
 		t.notBefore.Store(in.loop.now() + int64(t.server.cfg.standIns.pause))
 		s.read(nil)
-		in.giveBack(s)
+		in.giveBack(returned{stalled: s})
 	}
 }

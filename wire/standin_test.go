@@ -38,12 +38,12 @@ func (b *blocker) serve(r *Request) {
 	r.NoReply()
 }
 
-// serveStandIn serves with one loop, which has a stand-in when it hands over for the third time.
+// serveStandIn serves with one loop, which has a stand-in when it reads for the third time.
 func serveStandIn(t *testing.T, h handlerFunc) *testServer {
 	t.Helper()
 	return serve(t, TransportLoop, h, func(c *Config) {
 		c.Loops = 1
-		c.standIns = standInPolicy{gap: math.MaxInt64, handovers: 3, pause: defaultStandIns.pause, round: time.Hour}
+		c.standIns = standInPolicy{gap: math.MaxInt64, reads: 3, pause: defaultStandIns.pause, round: time.Hour}
 		c.Place = placeProduce
 	})
 }
@@ -76,11 +76,10 @@ func (s *testServer) settled(connections int) {
 	})
 }
 
-// exchange sends a Produce, and a Metadata whose answer says that it was run.
+// exchange sends a Produce, and a Metadata whose answer says that it was run, which are read together.
 func (c *testClient) exchange(id int32) {
 	c.t.Helper()
-	c.send(produce(id, 0, nil))
-	c.send(metadata(id, "after"))
+	c.send(append(produce(id, 0, nil), metadata(id, "after")...))
 	c.expectMetadata(id, "after")
 }
 
@@ -115,6 +114,59 @@ func TestStandIn(t *testing.T) {
 		other.exchange(i)
 	}
 	eventually(t, "the loop polls while all rest", func() bool { return s.standIns() == 0 })
+}
+
+// TestStandInRunsWhatLoopsRun follows a loop that runs all requests itself: it has a stand-in when it is busy too, and a request that stalls
+// after all doesn't hold up other connections then.
+func TestStandInRunsWhatLoopsRun(t *testing.T) {
+	var server atomic.Pointer[testServer]
+	stalls, release := make(chan struct{}), make(chan struct{})
+	requests, stalled := 0, false // Of the busy connection, whose requests run one after the other.
+	s := serve(t, TransportLoop, func(r *Request) {
+		if topicOf(r) == "busy" {
+			requests++
+			if byStandIn := server.Load().loops.leader.Load() != nil; byStandIn && requests <= 3 {
+				t.Errorf("a stand-in runs request %d", requests)
+			} else if byStandIn && !stalled {
+				stalled = true
+				close(stalls)
+				<-release
+			}
+		}
+		answerMetadata(r)
+	}, func(c *Config) {
+		c.Loops, c.standIns = 1, standInPolicy{gap: math.MaxInt64, reads: 3, readsAgain: 1, recently: time.Hour, round: time.Hour}
+		c.Place = func(string, int16, int16) Place { return OnLoop }
+	})
+	server.Store(s)
+	busy, other := s.dial(), s.dial()
+	answered := make(chan struct{})
+	go func() {
+		defer close(answered)
+		for {
+			if _, err := busy.tryReceive(); err != nil {
+				return
+			}
+			answered <- struct{}{}
+		}
+	}()
+	id := int32(0)
+	eventually(t, "a stand-in runs a request", func() bool {
+		id++
+		busy.send(metadata(id, "busy"))
+		select {
+		case <-stalls:
+			return true
+		case <-answered:
+			return false
+		}
+	})
+	other.send(metadata(0, "other"))
+	other.expectMetadata(0, "other")
+	close(release)
+	<-answered
+	_ = busy.c.Close()
+	<-answered
 }
 
 // joined is how many loops the leader polls for besides its own.
@@ -195,7 +247,7 @@ func TestStandInSole(t *testing.T) {
 		}
 		answerMetadata(r)
 	}, func(c *Config) {
-		c.Loops, c.standIns, c.Place = 1, standInPolicy{gap: math.MaxInt64, round: time.Hour}, placeProduce
+		c.Loops, c.standIns, c.Place = 1, standInPolicy{gap: math.MaxInt64, round: time.Hour, sole: 16}, placeProduce
 	})
 	first, second := s.dial(), s.dial()
 	s.settled(2)

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"time"
 
 	"github.com/ottla/ottla/internal/buf"
 )
@@ -31,15 +30,13 @@ func (s *stdSocket) unsent() int {
 	return n
 }
 
-// flush sends what the socket takes, on this goroutine; a worker goes on with the rest, and waits for the client.
-func (s *stdSocket) flush() {
+// flush sends what the socket takes, on this goroutine, of which it has one for each connection; a worker goes on with the rest,
+// and waits for the client.
+func (s *stdSocket) flush(sendPatience) {
 	if s.startSending() {
 		s.send(false)
 	}
 }
-
-// flushCached is flush: no loop sends here.
-func (s *stdSocket) flushCached() { s.flush() }
 
 // flushSoon has a worker send. Replies that are pushed until it gets to run leave together.
 func (s *stdSocket) flushSoon() {
@@ -59,7 +56,7 @@ func (s *stdSocket) flushNow() {
 	s.mu.Lock()
 	s.soon = false
 	s.mu.Unlock()
-	s.flush()
+	s.flush(patient)
 }
 
 // startSending says whether the caller is to send: if there is something, and nobody does.
@@ -184,4 +181,4 @@ func (s *stdSocket) take(b *buf.Buf) error {
 func (s *stdSocket) flushLate() { s.flushSoon() }
 
 // lend implements socket: there is no event loop.
-func (s *stdSocket) lend(time.Time) bool { return false }
+func (s *stdSocket) lend() bool { return false }

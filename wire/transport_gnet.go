@@ -12,7 +12,6 @@ import (
 	"runtime"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/panjf2000/gnet/v2"
 	"golang.org/x/sys/unix"
@@ -124,17 +123,21 @@ func (t *loopTransport) OnTraffic(c gnet.Conn) gnet.Action {
 	if err != nil || len(p) == 0 {
 		return gnet.None
 	}
-	s.loop.inTraffic = true
+	l := s.loop
+	l.ripe = l.mayLend()
 	s.link.received(p)
 	s.readFrame(len(p) == loopReadBytes, func(n int) bool {
 		s.link.filled(n)
 		return true
 	})
 	s.applyInterest()
-	s.loop.inTraffic = false
-	if s.loop.lending {
-		s.loop.lending = false
-		s.loop.lend(s)
+	ripe, lending := l.ripe, l.lending
+	l.ripe, l.lending = false, false
+	switch {
+	case lending:
+		l.lend(s)
+	case ripe:
+		l.lend(nil)
 	}
 	return gnet.None
 }
@@ -147,7 +150,7 @@ func (t *loopTransport) OnClose(c gnet.Conn, err error) gnet.Action {
 	}
 	if errors.Is(err, io.EOF) && s.detach() {
 		s.link.end()
-		s.flush()
+		s.flush(patient)
 		s.watch()
 		return gnet.None
 	}
@@ -256,9 +259,9 @@ func (s *loopSocket) read(by *standIn) {
 }
 
 // lend implements socket.
-func (s *loopSocket) lend(receivedAt time.Time) bool {
-	s.loop.lending = s.loop.mayLend(int64(receivedAt.Sub(s.transport.server.started)))
-	return s.loop.lending
+func (s *loopSocket) lend() bool {
+	s.loop.lending = s.loop.lending || s.loop.ripe
+	return s.loop.ripe
 }
 
 func (s *loopSocket) resume() {

@@ -176,7 +176,7 @@ func (s *stdSocket) read() {
 			s.link.received(small.Bytes()[:n])
 		}
 		if s.conn != s.out && s.out.unsent() > 0 {
-			s.flush() // TLS may have answered by itself, to an update of keys.
+			s.flush(patient) // TLS may have answered by itself, to an update of keys.
 		}
 		if err != nil {
 			s.readFailed(err)
