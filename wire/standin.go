@@ -27,7 +27,7 @@ const (
 	joinSockets = 5000
 	// yieldAfter is how long a stand-in polls without a turn of Go's scheduler. After 10 ms Go's monitor takes such a goroutine for one that
 	// computes: it interrupts the thread, takes the processor away, and wakes every 20 µs for a while.
-	yieldAfter = 5 * time.Millisecond
+	yieldAfter = 8 * time.Millisecond
 )
 
 // standIn polls and reads in the place of an event loop and runs the requests itself, also those that may block: no other
@@ -102,6 +102,7 @@ func (l *eventLoop) standIn(s *loopSocket) bool {
 		l.readBuf = make([]byte, loopReadBytes)
 	}
 	in.stalls = sweepTimer{clock: clk, sweep: in.lookForStall}
+	in.stalls.arm(stallLook)
 	if s == nil {
 		return l.transport.server.workers.start(in)
 	}
@@ -435,7 +436,6 @@ func (in *standIn) enter(s *loopSocket) {
 	}
 	s.read(in)
 	in.turn.Add(1)
-	in.stalls.arm(stallLook)
 }
 
 // leave ends the running of requests; false if the loops poll.
@@ -448,15 +448,19 @@ func (in *standIn) leave() bool {
 // that turns out to take long leave at the first look.
 func (in *standIn) lookForStall() {
 	turn := in.turn.Load()
-	if turn%2 == 0 || turn == revoked {
+	if turn == revoked {
+		return
+	}
+	runs := turn%2 != 0
+	if !runs || in.seen.Swap(turn) != turn {
+		// Not armed by the stand-in for each request: that wakes the thread that waits for timers once more.
+		in.stalls.arm(stallLook)
+		if runs {
+			in.current.Load().flush(patient)
+		}
 		return
 	}
 	s, t := in.current.Load(), in.loop.transport
-	if in.seen.Swap(turn) != turn {
-		in.stalls.arm(stallLook)
-		s.flush(patient)
-		return
-	}
 	if in.turn.CompareAndSwap(turn, revoked) {
 		t.notBefore.Store(in.loop.now() + int64(t.server.cfg.standIns.pause))
 		s.read(nil)
