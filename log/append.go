@@ -137,6 +137,7 @@ func (l *Log) write(cfg *settings, res *validate.Result) error {
 	if err != nil {
 		return l.dir.trouble(fmt.Errorf("append to %s: %w", l.tp, err))
 	}
+	l.reserve(cfg, seg, file, position+int64(len(res.Records)))
 	if n, err := file.WriteAt(res.Records, position); err != nil || n < len(res.Records) {
 		return l.undoWrite(seg, file, position, cmpErr(err))
 	}
@@ -167,6 +168,7 @@ func cmpErr(err error) error {
 // anything else is, since nothing is known about the file then. Requires: l.mu held.
 func (l *Log) undoWrite(seg *segment, file vfs.File, position int64, cause error) error {
 	err := fmt.Errorf("append to %s: %w", seg.log.Path(), cause)
+	seg.reserved = min(seg.reserved, 0)
 	if terr := file.Truncate(position); terr != nil {
 		err = errors.Join(err, terr)
 		l.dir.fail(err)

@@ -35,10 +35,11 @@ type env struct {
 	dirs []string
 	// idleFiles and unflushedFiles are bounds of open files.
 	idleFiles, unflushedFiles int
+	reserve                   Reserve
 }
 
 func newEnv(fs vfs.FS) *env {
-	e := &env{fs: fs, clk: clock.NewManual(testStart), cfg: DefaultConfig(), topicID: [16]byte{1, 2, 3}, dedupe: 1 << 20}
+	e := &env{fs: fs, clk: clock.NewManual(testStart), cfg: DefaultConfig(), topicID: [16]byte{1, 2, 3}, dedupe: 1 << 20, reserve: Reserve{FromBytes: 100, MinBytes: 50, MaxBytes: 300}}
 	e.cfg.SegmentBytes = 1000
 	e.cfg.IndexIntervalBytes = 150
 	e.cfg.TimestampAfterMaxMs = 1 << 60
@@ -55,6 +56,7 @@ func (e *env) managerConfig(dirs ...string) ManagerConfig {
 		ProducerIDExpiration: 24 * time.Hour,
 		// No threads: tests call pass.
 		Cleaner:   CleanerConfig{DedupeBufferBytes: e.dedupe, IOBufferBytes: 8 << 10, IOBufferLoadFactor: 0.9},
+		Reserve:   e.reserve,
 		IdleFiles: e.idleFiles, UnflushedFiles: e.unflushedFiles,
 		NewUUID: func() [16]byte {
 			e.uuids++

@@ -141,6 +141,8 @@ type host interface {
 	checkpointRecoveryPoints(d *dir) error
 	checkpointLogStarts(d *dir) error
 	checkpointCleaned(d *dir) error
+	// reserves is ManagerConfig.Reserve.
+	reserves() Reserve
 	// jitter is a random number in [0, n).
 	jitter(n int64) int64
 	producerIDExpiration() time.Duration

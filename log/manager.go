@@ -61,6 +61,8 @@ type ManagerConfig struct {
 	// records of clients are refused, below a quarter of it all records. AutoMinFree derives it from the
 	// device's size, zero refuses nothing; SetMinFreeBytes changes it.
 	MinFreeBytes int64
+	// Reserve is how blocks are reserved ahead of appends; not at all if zero.
+	Reserve Reserve
 	// NewUUID makes the directory ids.
 	NewUUID func() [16]byte
 	// Jitter returns a number in [0, n) for segment.jitter.ms; no jitter if nil.
@@ -279,6 +281,9 @@ func (m *Manager) crowded() bool {
 
 // removeAfter implements host.
 func (m *Manager) removeAfter(d time.Duration, f func()) { m.tasks.afterInTurn(d, f) }
+
+// reserves implements host.
+func (m *Manager) reserves() Reserve { return m.cfg.Reserve }
 
 // jitter implements host.
 func (m *Manager) jitter(n int64) int64 {

@@ -23,7 +23,7 @@ type filler struct {
 // needsRoom says that a call may find no room on a real device.
 func needsRoom(op vfs.Op) bool {
 	switch op {
-	case vfs.OpCreate, vfs.OpMkdir, vfs.OpRename, vfs.OpWrite, vfs.OpSync, vfs.OpSyncDir, vfs.OpPreallocate:
+	case vfs.OpCreate, vfs.OpMkdir, vfs.OpRename, vfs.OpWrite, vfs.OpSync, vfs.OpSyncDir, vfs.OpPreallocate, vfs.OpReserve:
 		return true
 	}
 	return false

@@ -70,6 +70,8 @@ type segment struct {
 	// rollingTimestamp is the first batch's largest timestamp (ms), -1 while unknown: age is
 	// counted from it.
 	rollingTimestamp int64
+	// reserved is up to where blocks of the disk are reserved, 0 if none are, or cantReserve.
+	reserved int64
 
 	max struct {
 		sync.Mutex
@@ -159,9 +161,12 @@ func (s *segment) openActive(preallocate int64) error {
 		return err
 	}
 	if size > s.size.Load() {
-		if err := f.Truncate(s.size.Load()); err != nil {
-			return err
-		}
+		err = f.Truncate(s.size.Load())
+	} else {
+		err = f.Unreserve() // What a process left that was killed.
+	}
+	if err != nil {
+		return err
 	}
 	if preallocate > 0 {
 		return f.Preallocate(0, preallocate)
@@ -226,9 +231,13 @@ func (s *segment) becomeInactive() error {
 	}
 	defer s.log.Release()
 	size, err := f.Size()
-	if err != nil || size == s.size.Load() {
+	if err != nil {
 		return err
 	}
+	if size == s.size.Load() {
+		return s.unreserve(f)
+	}
+	s.reserved = 0
 	return f.Truncate(s.size.Load())
 }
 
@@ -388,6 +397,7 @@ func (s *segment) truncateTo(offset int64, now time.Time) (int64, error) {
 	if err := f.Truncate(at.position); err != nil {
 		return 0, err
 	}
+	s.reserved = 0
 	s.size.Store(at.position)
 	s.bytesSinceEntry = int(at.position - s.offsets.Last().FilePosition)
 	if at.position == 0 {

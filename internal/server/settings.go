@@ -112,6 +112,7 @@ func (s *Server) logManagerConfig(b *config.Broker) commitlog.ManagerConfig {
 		ProducerIDExpiration:              milliseconds(b.Logs.ProducerIDExpirationMs),
 		ProducerIDExpirationCheckInterval: milliseconds(b.Logs.ProducerIDExpirationCheckIntervalMs),
 		MinFreeBytes:                      b.Logs.MinFreeBytes,
+		Reserve:                           commitlog.DefaultReserve(),
 		Cleaner:                           cleanerConfig(b),
 		IdleFiles:                         idleFiles(s.maxOpenFiles()),
 		UnflushedFiles:                    s.maxOpenFiles() / 2,

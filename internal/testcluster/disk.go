@@ -160,6 +160,22 @@ func (f lifeFile) Preallocate(offset, length int64) error {
 	return f.File.Preallocate(offset, length)
 }
 
+// Reserve implements vfs.File.
+func (f lifeFile) Reserve(offset, length int64) error {
+	if err := f.fs.check(f.name); err != nil {
+		return err
+	}
+	return f.File.Reserve(offset, length)
+}
+
+// Unreserve implements vfs.File.
+func (f lifeFile) Unreserve() error {
+	if err := f.fs.check(f.name); err != nil {
+		return err
+	}
+	return f.File.Unreserve()
+}
+
 // raftDisk is what raft keeps. It syncs what it writes, so that all of it survives; a killed process works on
 // with a copy of its own. It implements raft.LogStore and raft.StableStore.
 type raftDisk struct {

@@ -44,6 +44,7 @@ func (c *crasher) node(n *memNode) *memNode {
 	if n.children == nil {
 		out.data = c.bytes(n)
 		out.synced = slices.Clone(out.data)
+		out.reservedTo = n.reservedTo
 		return out
 	}
 	names := c.names(n)

@@ -32,6 +32,8 @@ const (
 	OpTruncate    Op = "truncate"
 	OpSize        Op = "size"
 	OpPreallocate Op = "preallocate"
+	OpReserve     Op = "reserve"
+	OpUnreserve   Op = "unreserve"
 )
 
 // Inject is a file system that asks before each call whether it should fail. A write that fails
@@ -248,4 +250,20 @@ func (f *injectFile) Preallocate(offset, length int64) error {
 		return err
 	}
 	return f.File.Preallocate(offset, length)
+}
+
+// Reserve implements File.
+func (f *injectFile) Reserve(offset, length int64) error {
+	if err := f.fs.check(OpReserve, f.name); err != nil {
+		return err
+	}
+	return f.File.Reserve(offset, length)
+}
+
+// Unreserve implements File.
+func (f *injectFile) Unreserve() error {
+	if err := f.fs.check(OpUnreserve, f.name); err != nil {
+		return err
+	}
+	return f.File.Unreserve()
 }

@@ -36,6 +36,8 @@ type memNode struct {
 	data, synced []byte
 	// dirtyFrom and dirtyTo bound the bytes in which data and synced may differ, apart from length.
 	dirtyFrom, dirtyTo int
+	// reservedTo is how far blocks are reserved; they lie behind the file's end and take no room here.
+	reservedTo int
 }
 
 // nameOp is a change of a directory that a crash may undo: remove goes, add comes. Either may be
@@ -58,6 +60,22 @@ func (m *Mem) SetCapacity(bytes int64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.capacity = bytes
+}
+
+// Reserved is how many bytes are reserved behind the ends of files.
+func (m *Mem) Reserved() int64 {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.root.treeReserved()
+}
+
+// treeReserved is Reserved of a node and those below it. Requires: Mem.mu held.
+func (n *memNode) treeReserved() int64 {
+	sum := int64(max(0, n.reservedTo-len(n.data)))
+	for _, child := range n.children {
+		sum += child.treeReserved()
+	}
+	return sum
 }
 
 // split returns the cleaned path's elements.

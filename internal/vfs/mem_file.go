@@ -150,6 +150,7 @@ func (f *memFile) Truncate(size int64) error {
 		return pathError("truncate", f.name, syscall.ENOSPC)
 	}
 	f.fs.resize(f.node, int(size))
+	f.node.reservedTo = 0
 	return nil
 }
 
@@ -170,6 +171,28 @@ func (f *memFile) Preallocate(offset, length int64) error {
 		return err
 	}
 	return f.Truncate(offset + length)
+}
+
+// Reserve implements File.
+func (f *memFile) Reserve(offset, length int64) error {
+	f.fs.mu.Lock()
+	defer f.fs.mu.Unlock()
+	if err := f.usable("fallocate", offset); err != nil {
+		return err
+	}
+	f.node.reservedTo = max(f.node.reservedTo, int(offset+length))
+	return nil
+}
+
+// Unreserve implements File.
+func (f *memFile) Unreserve() error {
+	f.fs.mu.Lock()
+	defer f.fs.mu.Unlock()
+	if err := f.usable("truncate", 0); err != nil {
+		return err
+	}
+	f.node.reservedTo = 0
+	return nil
 }
 
 // Fd implements File.

@@ -104,5 +104,11 @@ func (f *osFile) Size() (int64, error) {
 // Preallocate implements File.
 func (f *osFile) Preallocate(offset, length int64) error { return fallocate(f.File, offset, length) }
 
+// Reserve implements File.
+func (f *osFile) Reserve(offset, length int64) error { return reserve(f.File, offset, length) }
+
+// Unreserve implements File.
+func (f *osFile) Unreserve() error { return unreserve(f.File) }
+
 // Fd implements File.
 func (f *osFile) Fd() (uintptr, bool) { return f.File.Fd(), true }
