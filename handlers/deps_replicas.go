@@ -12,7 +12,9 @@ type Replicas interface {
 	// Produce appends each partition of the plan, in order, and fills in the results. It reports
 	// whether acks=all partitions still wait for their replicas; AwaitProduce is then due.
 	Produce(*replica.ProducePlan) (wait bool)
-	// ProduceFlushes says whether an append of the plan may have to wait until it is on the disk.
+	// Find looks a partition of a plan up before the plan runs; false if this broker has no replica of it.
+	Find(*replica.ProducePartition) bool
+	// ProduceFlushes says whether an append of the plan, whose partitions were looked up, may have to wait until it is on the disk.
 	ProduceFlushes(*replica.ProducePlan) bool
 	// AwaitProduce calls done once, on its own goroutine, when every append of the plan is
 	// replicated, failed, or timeout has passed; the results are final then. It reports false,

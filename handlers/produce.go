@@ -114,11 +114,13 @@ func (p *produce) resolve(req *kmsg.ProduceRequest) {
 		}
 		at := p.responseTopic(t)
 		for j := range t.Partitions {
-			err := topicErr
-			if err == nil {
-				err = p.check(req, name, &t.Partitions[j])
+			in := &t.Partitions[j]
+			pp := replica.ProducePartition{Topic: name, Partition: in.Partition, Records: in.Records, Err: topicErr,
+				FirstOffset: -1, LogAppendTimeMs: -1, LogStartOffset: -1}
+			if topicErr == nil {
+				pp.Err = p.check(req, &pp)
 			}
-			p.add(at, name, &t.Partitions[j], err)
+			p.add(at, &pp)
 		}
 	}
 }
@@ -142,25 +144,23 @@ func (p *produce) responseTopic(t *kmsg.ProduceRequestTopic) int {
 }
 
 // add puts a partition into the plan. Of a partition that is named twice the last one counts.
-func (p *produce) add(topic int, name string, in *kmsg.ProduceRequestTopicPartition, err error) {
-	entry := replica.ProducePartition{Topic: name, Partition: in.Partition, Records: in.Records, Err: err,
-		FirstOffset: -1, LogAppendTimeMs: -1, LogStartOffset: -1}
+func (p *produce) add(topic int, pp *replica.ProducePartition) {
 	out := &p.resp.Topics[topic]
 	// Duplicates are rare and requests have few partitions of a topic in general; the search is
 	// skipped while partitions come in growing order, as all clients send them.
-	if n := len(out.Partitions); n > 0 && out.Partitions[n-1].Partition >= in.Partition {
+	if n := len(out.Partitions); n > 0 && out.Partitions[n-1].Partition >= pp.Partition {
 		for i := range p.slots {
-			if s := &p.slots[i]; s.topic == topic && out.Partitions[s.partition].Partition == in.Partition {
-				p.plan.Partitions[i] = entry
+			if s := &p.slots[i]; s.topic == topic && out.Partitions[s.partition].Partition == pp.Partition {
+				p.plan.Partitions[i] = *pp
 				return
 			}
 		}
 	}
 	answer := kmsg.NewProduceResponseTopicPartition()
-	answer.Partition = in.Partition
+	answer.Partition = pp.Partition
 	out.Partitions = append(out.Partitions, answer)
-	p.slots = append(p.slots, produceSlot{topic: topic, partition: len(out.Partitions) - 1, name: name})
-	p.plan.Partitions = append(p.plan.Partitions, entry)
+	p.slots = append(p.slots, produceSlot{topic: topic, partition: len(out.Partitions) - 1, name: pp.Topic})
+	p.plan.Partitions = append(p.plan.Partitions, *pp)
 }
 
 // refuseAll is why no partition of the request can be served, or nil: Kafka looks at the head of every
@@ -193,18 +193,19 @@ func hasTransactionalBatch(req *kmsg.ProduceRequest) (transactional bool, err er
 	return false, nil
 }
 
-// check refuses what can be refused without the partition.
-func (p *produce) check(req *kmsg.ProduceRequest, name string, in *kmsg.ProduceRequestTopicPartition) error {
-	if p.img.Partition(name, in.Partition) == nil {
+// check refuses what can be refused without the partition. What this broker has a replica of is in the image too, or was just
+// now, which the replica knows then.
+func (p *produce) check(req *kmsg.ProduceRequest, pp *replica.ProducePartition) error {
+	if !p.d.Replicas.Find(pp) && p.img.Partition(pp.Topic, pp.Partition) == nil {
 		return kerr.UnknownTopicOrPartition
 	}
-	if err := validate.Produce(req.Version, in.Records); err != nil {
+	if err := validate.Produce(req.Version, pp.Records); err != nil {
 		return err
 	}
 	if req.Acks < -1 || req.Acks > 1 {
 		return kerr.InvalidRequiredAcks
 	}
-	if isInternalTopic(name) && (p.r.ClientID == nil || *p.r.ClientID != adminClientID) {
+	if isInternalTopic(pp.Topic) && (p.r.ClientID == nil || *p.r.ClientID != adminClientID) {
 		return kerr.InvalidTopicException
 	}
 	return nil

@@ -25,6 +25,7 @@ func (l *Log) Append(records []byte, opts AppendOptions) (AppendInfo, error) {
 	}
 	cfg := l.settings.Load()
 	p := cfg.params
+	p.Topic, p.Partition = l.tp.topic, l.tp.partition
 	p.Origin = validate.Origin(opts.Origin)
 	p.LeaderEpoch = opts.LeaderEpoch
 	a, err := validate.Analyze(records, &p)

@@ -267,7 +267,7 @@ func (m *Manager) newLog(d *dir, tp topicPartition, id [16]byte, full string, cf
 	l.topicID.Store(&id)
 	l.cleaned.Store(clean.NoCheckpoint)
 	l.epochs.cache = &epochCache{}
-	l.settings.Store(newSettings(tp, cfg))
+	l.settings.Store(m.settingsOf(cfg))
 	return l
 }
 

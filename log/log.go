@@ -141,6 +141,8 @@ type host interface {
 	checkpointRecoveryPoints(d *dir) error
 	checkpointLogStarts(d *dir) error
 	checkpointCleaned(d *dir) error
+	// settingsOf is what logs with a configuration share.
+	settingsOf(c Config) *settings
 	// reserves is ManagerConfig.Reserve.
 	reserves() Reserve
 	// jitter is a random number in [0, n).
@@ -236,7 +238,7 @@ func (l *Log) SizeBytes() int64 {
 func (l *Log) Config() Config { return l.settings.Load().Config }
 
 // UpdateConfig replaces the configuration; the next append and the next check of retention use it.
-func (l *Log) UpdateConfig(c Config) { l.settings.Store(newSettings(l.tp, c)) }
+func (l *Log) UpdateConfig(c Config) { l.settings.Store(l.host.settingsOf(c)) }
 
 // ActiveProducers lists the producers that the log remembers, by id.
 func (l *Log) ActiveProducers() []ActiveProducer {

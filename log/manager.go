@@ -105,6 +105,8 @@ type Manager struct {
 	descriptors descriptors
 	// verify is transaction.partition.verification.enable in force.
 	verify atomic.Bool
+	// settings are what logs with the same configuration share.
+	settings sharedSettings
 	// metaMu guards the meta fields of the dirs.
 	metaMu sync.Mutex
 	// calls are the running OnDirFailure calls.
@@ -281,6 +283,9 @@ func (m *Manager) crowded() bool {
 
 // removeAfter implements host.
 func (m *Manager) removeAfter(d time.Duration, f func()) { m.tasks.afterInTurn(d, f) }
+
+// settingsOf implements host.
+func (m *Manager) settingsOf(c Config) *settings { return m.settings.of(c) }
 
 // reserves implements host.
 func (m *Manager) reserves() Reserve { return m.cfg.Reserve }

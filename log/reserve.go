@@ -13,7 +13,9 @@ type Reserve struct {
 }
 
 // DefaultReserve costs small logs nothing and large ones an eighth of their active segment, 8 MiB at most.
-func DefaultReserve() Reserve { return Reserve{FromBytes: 8 << 20, MinBytes: 1 << 20, MaxBytes: 8 << 20} }
+func DefaultReserve() Reserve {
+	return Reserve{FromBytes: 8 << 20, MinBytes: 1 << 20, MaxBytes: 8 << 20}
+}
 
 // cantReserve is segment.reserved where it has failed.
 const cantReserve = -1

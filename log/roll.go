@@ -44,7 +44,7 @@ func (l *Log) shouldRoll(cfg *settings, seg *segment, res *validate.Result) (boo
 	if size == 0 {
 		return false, nil
 	}
-	if seg.offsets.IsFull() || seg.times.IsFull() {
+	if seg.full {
 		return true, nil
 	}
 	first, err := seg.firstTimestamp()

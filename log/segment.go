@@ -70,6 +70,8 @@ type segment struct {
 	// rollingTimestamp is the first batch's largest timestamp (ms), -1 while unknown: age is
 	// counted from it.
 	rollingTimestamp int64
+	// full says that an index takes no further entry.
+	full bool
 	// reserved is up to where blocks of the disk are reserved, 0 if none are, or cantReserve.
 	reserved int64
 
@@ -151,6 +153,7 @@ func (o *segmentOptions) remove(baseOffset int64) error {
 
 // openActive readies the file for appending, made if need be: cut to its batches, with room reserved.
 func (s *segment) openActive(preallocate int64) error {
+	s.noteFull()
 	f, err := s.log.HoldFlag(os.O_CREATE)
 	if err != nil {
 		return err
@@ -198,6 +201,9 @@ func (s *segment) maxTimestamp() (timestampMs, offset int64) {
 	return s.max.timestampMs, s.max.offset
 }
 
+// noteFull looks whether an index is full. Requires: Log.mu held, or s not shared.
+func (s *segment) noteFull() { s.full = s.offsets.IsFull() || s.times.IsFull() }
+
 // indexBatch accounts for a batch that was written at position, and adds index entries if enough
 // bytes lie behind the last ones. Requires: Log.mu held, or s not shared.
 func (s *segment) indexBatch(h *batch.Header, position int64, intervalBytes int32) error {
@@ -214,6 +220,7 @@ func (s *segment) indexBatch(h *batch.Header, position int64, intervalBytes int3
 			return err
 		}
 		s.bytesSinceEntry = 0
+		s.noteFull()
 	}
 	s.bytesSinceEntry += h.SizeBytes()
 	return nil
@@ -398,6 +405,7 @@ func (s *segment) truncateTo(offset int64, now time.Time) (int64, error) {
 		return 0, err
 	}
 	s.reserved = 0
+	s.noteFull()
 	s.size.Store(at.position)
 	s.bytesSinceEntry = int(at.position - s.offsets.Last().FilePosition)
 	if at.position == 0 {

@@ -1,6 +1,8 @@
 package commitlog
 
 import (
+	"sync"
+
 	"github.com/ottla/ottla/log/batch"
 	"github.com/ottla/ottla/log/validate"
 )
@@ -8,11 +10,35 @@ import (
 // settings is a Config with what is derived from it.
 type settings struct {
 	Config
-	// params has the fields of validate.Params that no append changes.
+	// params has the fields of validate.Params that depend on nothing else.
 	params validate.Params
 }
 
-func newSettings(tp topicPartition, c Config) *settings {
+// maxSharedSettings is how many different configurations are remembered.
+const maxSharedSettings = 256
+
+// sharedSettings has logs with the same configuration share their settings: thousands of logs that take turns would need caches for
+// all of them otherwise.
+type sharedSettings struct {
+	mu  sync.Mutex
+	all map[Config]*settings
+}
+
+// of returns the settings of a configuration, which nobody changes.
+func (s *sharedSettings) of(c Config) *settings {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if known := s.all[c]; known != nil {
+		return known
+	}
+	if s.all == nil || len(s.all) >= maxSharedSettings {
+		s.all = map[Config]*settings{}
+	}
+	s.all[c] = newSettings(c)
+	return s.all[c]
+}
+
+func newSettings(c Config) *settings {
 	timestamps := batch.CreateTime
 	if c.LogAppendTime {
 		timestamps = batch.LogAppendTime
@@ -20,8 +46,6 @@ func newSettings(tp topicPartition, c Config) *settings {
 	return &settings{
 		Config: c,
 		params: validate.Params{
-			Topic:           tp.topic,
-			Partition:       tp.partition,
 			Compacted:       c.Compact,
 			Compression:     c.compression(),
 			TimestampType:   timestamps,

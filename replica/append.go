@@ -35,14 +35,25 @@ func (m *Manager) Produce(plan *ProducePlan) (wait bool) {
 	return wait
 }
 
-// ProduceFlushes says whether an append of the plan may have to wait until it is on the disk.
+// Find looks a partition of a plan up before the plan runs; false if this broker has no replica of it.
+func (m *Manager) Find(pp *ProducePartition) bool {
+	m.mu.RLock()
+	p := m.partitions[topicPartition{pp.Topic, pp.Partition}]
+	m.mu.RUnlock()
+	if p != nil && p.failure == nil { // Produce finds the failure again.
+		pp.found = p
+	}
+	return p != nil
+}
+
+// ProduceFlushes says whether an append of the plan may have to wait until it is on the disk. Requires: its partitions were looked up.
 func (m *Manager) ProduceFlushes(plan *ProducePlan) bool {
 	for i := range plan.Partitions {
 		pp := &plan.Partitions[i]
 		if pp.Err != nil {
 			continue
 		}
-		if pp.found, _ = m.partition(pp.Topic, pp.Partition); pp.found != nil && pp.found.log().FlushesAppends() { // Produce finds the error again.
+		if pp.found != nil && pp.found.log().FlushesAppends() {
 			return true
 		}
 	}

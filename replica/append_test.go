@@ -12,6 +12,9 @@ func TestProduceFlushes(t *testing.T) {
 		plan := ProducePlan{Acks: 1}
 		for _, topic := range topics {
 			plan.Partitions = append(plan.Partitions, ProducePartition{Topic: topic, Records: records(t, "v")})
+			if found := r.m.Find(&plan.Partitions[len(plan.Partitions)-1]); found != (topic != "missing") {
+				t.Errorf("%s: found %t", topic, found)
+			}
 		}
 		if got := r.m.ProduceFlushes(&plan); got != want {
 			t.Errorf("%v: %t", topics, got)

@@ -137,7 +137,7 @@ type ProducePartition struct {
 	// LogStartOffset is told with some errors too.
 	LogStartOffset int64
 
-	// found is the partition, once it was looked up.
+	// found is the partition, once it was looked up; nil if that can't be appended to.
 	found *Partition
 	// target is where the append went, in leader epoch epoch, if it waits for its replicas: the high
 	// watermark must pass lastOffset.
