@@ -2,10 +2,10 @@ package main
 
 import (
 	"context"
-	"time"
 
 	"github.com/ottla/ottla/bench/internal/node"
 	"github.com/ottla/ottla/bench/internal/proc"
+	"github.com/ottla/ottla/bench/internal/stat"
 	"github.com/ottla/ottla/bench/load"
 )
 
@@ -14,15 +14,17 @@ import (
 const codecSlices = 9
 
 // compressed measures batches of the same size, plain, zstd and lz4, with requests for each, and tells what the
-// compressed ones cost beside the plain ones.
+// compressed ones cost beside the plain ones: medians of the turns, of the ratios as well, so that a turn that met the disk's
+// write-back counts no more than another one.
 func compressed(size int, requests int64) scenario {
 	codecs := []struct {
 		name  string
 		codec load.Codec
 	}{{"plain", load.Plain}, {"zstd", load.Zstd}, {"lz4", load.LZ4}}
 	return scenario{name: "produce 16 KiB acks=1, compressed", run: func(_ context.Context, n *node.Node, topic string) (outcome, error) {
-		cpu, sent := make([]time.Duration, len(codecs)), make([]int64, len(codecs))
+		micros, ratios := make([][]float64, len(codecs)), make([][]float64, len(codecs))
 		for slice := range 1 + codecSlices {
+			turnMicros := make([]float64, len(codecs))
 			for turn := range codecs {
 				i := (slice + turn) % len(codecs)
 				c := codecs[i]
@@ -39,18 +41,21 @@ func compressed(size int, requests int64) scenario {
 				if err != nil {
 					return outcome{}, err
 				}
-				if slice > 0 { // The first one warms up.
-					cpu[i] += after.Sub(before).CPU
-					sent[i] += r.Requests
-				}
+				turnMicros[i] = float64(after.Sub(before).CPU.Microseconds()) / float64(r.Requests)
+			}
+			if slice == 0 {
+				continue // It warms up.
+			}
+			for i, us := range turnMicros {
+				micros[i] = append(micros[i], us)
+				ratios[i] = append(ratios[i], us/turnMicros[0])
 			}
 		}
 		m := measurement{}
-		each := func(i int) float64 { return float64(cpu[i].Microseconds()) / float64(sent[i]) }
 		for i, c := range codecs {
-			m["CPU us/request, "+c.name] = each(i)
-			if i > 0 && cpu[0] > 0 {
-				m["CPU, "+c.name+" to plain"] = each(i) / each(0)
+			m["CPU us/request, "+c.name] = stat.Median(micros[i])
+			if i > 0 {
+				m["CPU, "+c.name+" to plain"] = stat.Median(ratios[i])
 			}
 		}
 		return outcome{figures: m}, nil
