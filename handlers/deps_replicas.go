@@ -3,6 +3,7 @@ package handlers
 import (
 	"time"
 
+	"github.com/ottla/ottla/controller/image"
 	"github.com/ottla/ottla/replica"
 )
 
@@ -12,8 +13,8 @@ type Replicas interface {
 	// Produce appends each partition of the plan, in order, and fills in the results. It reports
 	// whether acks=all partitions still wait for their replicas; AwaitProduce is then due.
 	Produce(*replica.ProducePlan) (wait bool)
-	// Find looks a partition of a plan up before the plan runs; false if this broker has no replica of it.
-	Find(*replica.ProducePartition) bool
+	// Find looks a partition of a plan up, of the topic with an id, before the plan runs.
+	Find(*replica.ProducePartition, image.ID)
 	// ProduceFlushes says whether an append of the plan, whose partitions were looked up, may have to wait until it is on the disk.
 	ProduceFlushes(*replica.ProducePlan) bool
 	// AwaitProduce calls done once, on its own goroutine, when every append of the plan is

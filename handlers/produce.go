@@ -193,12 +193,13 @@ func hasTransactionalBatch(req *kmsg.ProduceRequest) (transactional bool, err er
 	return false, nil
 }
 
-// check refuses what can be refused without the partition. What this broker has a replica of is in the image too, or was just
-// now, which the replica knows then.
+// check refuses what can be refused without the partition, which it looks up.
 func (p *produce) check(req *kmsg.ProduceRequest, pp *replica.ProducePartition) error {
-	if !p.d.Replicas.Find(pp) && p.img.Partition(pp.Topic, pp.Partition) == nil {
+	t := p.img.Topic(pp.Topic)
+	if t == nil || t.Partition(pp.Partition) == nil {
 		return kerr.UnknownTopicOrPartition
 	}
+	p.d.Replicas.Find(pp, t.ID)
 	if err := validate.Produce(req.Version, pp.Records); err != nil {
 		return err
 	}

@@ -143,7 +143,7 @@ func (l *Log) write(cfg *settings, res *validate.Result) error {
 		return l.undoWrite(seg, file, position, cmpErr(err))
 	}
 	// Nothing may be refused from here on: what follows happens in memory.
-	l.dir.spend(len(res.Records))
+	l.dir.spend(seg.unpaid(position, len(res.Records)))
 	end, size := res.LastOffset+1, position+int64(len(res.Records))
 	// Before the indexes and the largest timestamp, which lead searches to these bytes.
 	seg.size.Store(size)

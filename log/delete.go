@@ -30,6 +30,9 @@ func (m *Manager) DeleteAll(logs []*Log) error {
 // SetAsideStray takes a log that belongs to no topic of the cluster out of service and keeps its
 // files, in a directory that is renamed to …-stray.
 func (m *Manager) SetAsideStray(topic string, partition int32) error {
+	if l, ok := m.Get(topic, partition); ok {
+		l.giveBack()
+	}
 	return m.retireOne(topicPartition{topic, partition}, strayDirSuffix)
 }
 

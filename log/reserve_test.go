@@ -70,8 +70,8 @@ func TestReserve(t *testing.T) {
 // the segment.
 func TestReserveRefused(t *testing.T) {
 	for _, refusal := range []error{errors.ErrUnsupported, syscall.ENOSPC, syscall.EIO} {
-		asked := 0
-		e := newEnv(vfs.NewInject(vfs.NewMem(), func(_ int64, op vfs.Op, _ string) error {
+		asked, mem := 0, vfs.NewMem()
+		e := newEnv(vfs.NewInject(mem, func(_ int64, op vfs.Op, _ string) error {
 			if op == vfs.OpReserve {
 				asked++
 				return refusal
@@ -88,6 +88,9 @@ func TestReserveRefused(t *testing.T) {
 		if asked != 1 {
 			t.Errorf("%v: asked %d times, want once", refusal, asked)
 		}
+		if n := mem.Reserved(); n != 0 {
+			t.Errorf("%v: %d bytes are still reserved", refusal, n)
+		}
 		if offsets, err := readAll(l, 0); err != nil || contiguous(offsets, 0, 20) != nil {
 			t.Errorf("%v: %v, %v", refusal, offsets, err)
 		}
@@ -97,29 +100,52 @@ func TestReserveRefused(t *testing.T) {
 	}
 }
 
-// TestReserveCramped reserves nothing where free space is short.
+// TestReserveCramped reserves no more than free space allows. What is reserved counts as spent, once, and is given back when free
+// space becomes short.
 func TestReserveCramped(t *testing.T) {
 	mem := vfs.NewMem()
 	e := newEnv(mem)
-	e.cfg.SegmentBytes = 10_000
+	e.cfg.SegmentBytes = 1 << 20
+	e.reserve = Reserve{FromBytes: 1000, MinBytes: 10_000, MaxBytes: 10_000}
 	l := mustOpen(t, e)
-	l.dir.room.level.Store(int32(tight))
-	cfg, seg := l.settings.Load(), l.active()
-	seg.size.Store(5000)
-	file, _, err := seg.log.Pin(0)
+	grow := func(n int) {
+		t.Helper()
+		for range n {
+			if _, err := appendRecords(l, 1, 100, 1000); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	mem.SetCapacity(1 << 20)
+	e.m.SetMinFreeBytes(8000) // An eighth, of which a look allows.
+	grow(20)
+	if n := mem.Reserved(); n != 0 {
+		t.Errorf("%d bytes are reserved, though 1000 may be spent", n)
+	}
+	e.m.SetMinFreeBytes(200_000)
+	before := l.dir.room.budget.Load()
+	size := l.SizeBytes()
+	grow(1)
+	if n := mem.Reserved(); n != 10_000 {
+		t.Errorf("%d bytes are reserved", n)
+	}
+	grow(3)
+	if spent := before - l.dir.room.budget.Load(); spent != 10_000+(l.SizeBytes()-size)/4 {
+		t.Errorf("%d bytes are spent for one append, 10000 bytes reserved behind it, and three appends into those", spent)
+	}
+	u, err := mem.Usage("/data")
 	if err != nil {
 		t.Fatal(err)
 	}
-	l.reserve(cfg, seg, file, 5100)
+	mem.SetCapacity(u.TotalBytes - u.FreeBytes + 100_000)
+	l.dir.spend(1 << 20) // Others' appends have a look taken.
+	if _, err := appendRecords(l, 1, 100, 1000); !errors.Is(err, ErrNoRoom) || mem.Reserved() == 0 {
+		t.Errorf("%v; %d bytes are reserved still", err, mem.Reserved())
+	}
+	e.m.watchRoom()
 	if n := mem.Reserved(); n != 0 {
-		t.Errorf("%d bytes are reserved", n)
+		t.Errorf("%d bytes are reserved where no client may append", n)
 	}
-	l.dir.room.level.Store(int32(roomy))
-	l.reserve(cfg, seg, file, 5100)
-	if n := mem.Reserved(); n == 0 {
-		t.Error("nothing is reserved though there is room")
-	}
-	seg.size.Store(0)
 	if err := e.m.Close(); err != nil {
 		t.Error(err)
 	}

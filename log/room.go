@@ -93,6 +93,8 @@ type room struct {
 	budget atomic.Int64
 	// exhausted says that a write found no room at all, and free space hasn't grown since.
 	exhausted atomic.Bool
+	// tightened says that clients' appends are refused since a look that nobody has acted on yet.
+	tightened atomic.Bool
 	// refused says that a log couldn't be made since then, or for want of descriptors; OnRoom is owed.
 	refused atomic.Bool
 
@@ -104,20 +106,19 @@ type room struct {
 // exhaustedGrowth is by how much free space must grow before an exhausted device counts as usable again.
 const exhaustedGrowth = 1 << 20
 
-// look takes free space in and reports whether clients' appends are refused since just now. A device
-// that can't be asked changes nothing.
-func (d *dir) look() (tightened bool) {
+// look takes free space in. A device that can't be asked changes nothing.
+func (d *dir) look() {
 	d.room.mu.Lock()
 	defer d.room.mu.Unlock()
-	return d.lookLocked()
+	d.lookLocked()
 }
 
 // lookLocked is look. Requires: d.room.mu held.
-func (d *dir) lookLocked() (tightened bool) {
+func (d *dir) lookLocked() {
 	r := &d.room
 	u, err := d.fs.Usage(d.path)
 	if err != nil {
-		return false
+		return
 	}
 	r.free, r.floor = u.FreeBytes, floorOf(r.minFree.Load(), u.TotalBytes)
 	was := roomLevel(r.level.Load())
@@ -130,6 +131,7 @@ func (d *dir) lookLocked() (tightened bool) {
 	r.budget.Store(max(min(r.free-threshold, r.floor/budgetPart), 0))
 	r.level.Store(int32(now))
 	if was == roomy && now != roomy {
+		r.tightened.Store(true)
 		d.logger.Warn("log directory is short of free space: records of clients are refused, reads and deletion go on",
 			"dir", d.path, "freeBytes", r.free, "floorBytes", r.floor, "key", MinFreeKey)
 	}
@@ -143,7 +145,6 @@ func (d *dir) lookLocked() (tightened bool) {
 			d.logger.Info("the device of a log directory has room again", "dir", d.path, "freeBytes", r.free)
 		}
 	}
-	return was == roomy && now != roomy
 }
 
 // cramped says that space should be freed as soon as possible.
@@ -169,7 +170,7 @@ func (d *dir) admit(o Origin) error {
 	}
 }
 
-// spend accounts for appended bytes, and looks at the device once they may have used up what was there.
+// spend accounts for bytes that were appended or reserved, and looks at the device once they may have used up what was there.
 func (d *dir) spend(n int) {
 	if d.room.budget.Add(-int64(n)) >= 0 || d.room.floorless() || !d.room.mu.TryLock() {
 		return
@@ -227,12 +228,17 @@ func (m *Manager) SetMinFreeBytes(n int64) {
 	}
 }
 
-// watchRoom looks at the free space of all directories. Where it has become short it doesn't wait for the
-// next check of retention; where there is some again, and descriptors, logs that couldn't be made may be asked for.
+// watchRoom looks at the free space of all directories. Where it has become short reserved blocks are given back, and it doesn't
+// wait for the next check of retention; where there is some again, and descriptors, logs that couldn't be made may be asked for.
 func (m *Manager) watchRoom() {
 	for _, d := range m.liveDirs() {
-		if d.look() {
-			m.checkRetentionOf(m.logsIn(d))
+		d.look()
+		if d.room.tightened.Swap(false) {
+			logs := m.logsIn(d)
+			for _, l := range append(m.futuresIn(d), logs...) {
+				l.giveBack()
+			}
+			m.checkRetentionOf(logs)
 		}
 		if !d.room.exhausted.Load() && !m.descriptors.short.Load() && d.room.refused.Swap(false) && m.cfg.OnRoom != nil {
 			m.calls.Go(m.cfg.OnRoom)

@@ -164,12 +164,11 @@ func (s *segment) openActive(preallocate int64) error {
 		return err
 	}
 	if size > s.size.Load() {
-		err = f.Truncate(s.size.Load())
+		if err := f.Truncate(s.size.Load()); err != nil {
+			return err
+		}
 	} else {
-		err = f.Unreserve() // What a process left that was killed.
-	}
-	if err != nil {
-		return err
+		_ = f.Unreserve() // What a process left that was killed; it is only blocks.
 	}
 	if preallocate > 0 {
 		return f.Preallocate(0, preallocate)
@@ -232,6 +231,7 @@ func (s *segment) becomeInactive() error {
 	if err := s.times.MaybeAppend(s.maxTimestamp()); err != nil && !errors.Is(err, index.ErrFull) {
 		return err
 	}
+	s.noteFull() // It stays the active one if there is no room for the next.
 	f, err := s.log.Hold()
 	if err != nil {
 		return err
@@ -242,7 +242,8 @@ func (s *segment) becomeInactive() error {
 		return err
 	}
 	if size == s.size.Load() {
-		return s.unreserve(f)
+		s.unreserve(f)
+		return nil
 	}
 	s.reserved = 0
 	return f.Truncate(s.size.Load())

@@ -7,6 +7,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kerr"
 
+	"github.com/ottla/ottla/controller/image"
 	"github.com/ottla/ottla/internal/kerror"
 	commitlog "github.com/ottla/ottla/log"
 )
@@ -25,6 +26,9 @@ func (m *Manager) Produce(plan *ProducePlan) (wait bool) {
 			continue
 		}
 		if pp.found == nil {
+			if pp.Err = pp.absent; pp.Err != nil {
+				continue
+			}
 			if pp.found, pp.Err = m.partition(pp.Topic, pp.Partition); pp.Err != nil {
 				continue
 			}
@@ -35,15 +39,20 @@ func (m *Manager) Produce(plan *ProducePlan) (wait bool) {
 	return wait
 }
 
-// Find looks a partition of a plan up before the plan runs; false if this broker has no replica of it.
-func (m *Manager) Find(pp *ProducePartition) bool {
+// Find looks a partition of a plan up before the plan runs. topicID is that of the topic that is in the cluster metadata: a replica of
+// another one, which had the name before, is about to go, and what is appended to it would be lost.
+func (m *Manager) Find(pp *ProducePartition, topicID image.ID) {
 	m.mu.RLock()
 	p := m.partitions[topicPartition{pp.Topic, pp.Partition}]
 	m.mu.RUnlock()
-	if p != nil && p.failure == nil { // Produce finds the failure again.
+	switch {
+	case p == nil || p.topicID != topicID:
+		pp.absent = kerr.NotLeaderForPartition
+	case p.failure != nil:
+		pp.absent = p.failure
+	default:
 		pp.found = p
 	}
-	return p != nil
 }
 
 // ProduceFlushes says whether an append of the plan may have to wait until it is on the disk. Requires: its partitions were looked up.

@@ -137,8 +137,9 @@ type ProducePartition struct {
 	// LogStartOffset is told with some errors too.
 	LogStartOffset int64
 
-	// found is the partition, once it was looked up; nil if that can't be appended to.
-	found *Partition
+	// found is the partition, once it was looked up; nil if that can't be appended to, with the reason in absent.
+	found  *Partition
+	absent error
 	// target is where the append went, in leader epoch epoch, if it waits for its replicas: the high
 	// watermark must pass lastOffset.
 	target     *Partition

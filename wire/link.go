@@ -8,7 +8,7 @@ import (
 	"github.com/ottla/ottla/internal/buf"
 )
 
-// socket is the side of a transport that a link uses. No method blocks.
+// socket is the side of a transport that a link uses. No method blocks, but for flush as far as it is told to.
 type socket interface {
 	// push takes a reply's chunks into the queue of what is to be sent. It is called with link.mu
 	// held, in order, and doesn't send.

@@ -199,7 +199,7 @@ func (s *loopSocket) readFile(i int, p sendPatience) error {
 	s.mu.Unlock()
 	var b *buf.Buf
 	var err error
-	if p == impatient {
+	if p != patient {
 		b, err = readCachedPiece(&s.transport.server.pool, &item, filePieceBytes)
 	} else {
 		b, err = readPiece(&s.transport.server.pool, &item, filePieceBytes)

@@ -104,7 +104,11 @@ func (l *eventLoop) standIn(s *loopSocket) bool {
 	in.stalls = sweepTimer{clock: clk, sweep: in.lookForStall}
 	in.stalls.arm(stallLook)
 	if s == nil {
-		return l.transport.server.workers.start(in)
+		started := l.transport.server.workers.start(in)
+		if !started {
+			in.stalls.cancel()
+		}
+		return started
 	}
 	in.enter(s)
 	if !s.link.startWorker(in) {

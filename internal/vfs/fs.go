@@ -70,7 +70,7 @@ type File interface {
 	// Preallocate reserves blocks for the range; reading them before a write gives zeros.
 	Preallocate(offset, length int64) error
 	// Reserve reserves blocks for a range behind the file's end, and leaves its size, where that makes the writing
-	// of them cheaper; elsewhere it fails with errors.ErrUnsupported. A failure changes nothing that can be read.
+	// of them cheaper; elsewhere it fails with errors.ErrUnsupported. A failure may leave a part of it, and changes nothing that can be read.
 	Reserve(offset, length int64) error
 	// Unreserve gives back what Reserve left behind the file's end, but for a rest that isn't worth the work. Requires: nobody writes.
 	Unreserve() error

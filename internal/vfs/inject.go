@@ -255,7 +255,7 @@ func (f *injectFile) Preallocate(offset, length int64) error {
 // Reserve implements File.
 func (f *injectFile) Reserve(offset, length int64) error {
 	if err := f.fs.check(OpReserve, f.name); err != nil {
-		return err
+		return errors.Join(err, f.File.Reserve(offset, length/2)) // As a disk that fills up does.
 	}
 	return f.File.Reserve(offset, length)
 }
