@@ -114,13 +114,9 @@ func (p *produce) resolve(req *kmsg.ProduceRequest) {
 		}
 		at := p.responseTopic(t)
 		for j := range t.Partitions {
-			in := &t.Partitions[j]
-			pp := replica.ProducePartition{Topic: name, Partition: in.Partition, Records: in.Records, Err: topicErr,
-				FirstOffset: -1, LogAppendTimeMs: -1, LogStartOffset: -1}
-			if topicErr == nil {
-				pp.Err = p.check(req, &pp)
+			if pp := p.add(at, name, &t.Partitions[j], topicErr); topicErr == nil {
+				pp.Err = p.check(req, pp)
 			}
-			p.add(at, &pp)
 		}
 	}
 }
@@ -143,24 +139,28 @@ func (p *produce) responseTopic(t *kmsg.ProduceRequestTopic) int {
 	return n
 }
 
-// add puts a partition into the plan. Of a partition that is named twice the last one counts.
-func (p *produce) add(topic int, pp *replica.ProducePartition) {
+// add puts a partition into the plan, and returns its entry, valid until the next one. Of a partition that is named twice the last
+// one counts.
+func (p *produce) add(topic int, name string, in *kmsg.ProduceRequestTopicPartition, err error) *replica.ProducePartition {
+	entry := replica.ProducePartition{Topic: name, Partition: in.Partition, Records: in.Records, Err: err,
+		FirstOffset: -1, LogAppendTimeMs: -1, LogStartOffset: -1}
 	out := &p.resp.Topics[topic]
 	// Duplicates are rare and requests have few partitions of a topic in general; the search is
 	// skipped while partitions come in growing order, as all clients send them.
-	if n := len(out.Partitions); n > 0 && out.Partitions[n-1].Partition >= pp.Partition {
+	if n := len(out.Partitions); n > 0 && out.Partitions[n-1].Partition >= in.Partition {
 		for i := range p.slots {
-			if s := &p.slots[i]; s.topic == topic && out.Partitions[s.partition].Partition == pp.Partition {
-				p.plan.Partitions[i] = *pp
-				return
+			if s := &p.slots[i]; s.topic == topic && out.Partitions[s.partition].Partition == in.Partition {
+				p.plan.Partitions[i] = entry
+				return &p.plan.Partitions[i]
 			}
 		}
 	}
 	answer := kmsg.NewProduceResponseTopicPartition()
-	answer.Partition = pp.Partition
+	answer.Partition = in.Partition
 	out.Partitions = append(out.Partitions, answer)
-	p.slots = append(p.slots, produceSlot{topic: topic, partition: len(out.Partitions) - 1, name: pp.Topic})
-	p.plan.Partitions = append(p.plan.Partitions, *pp)
+	p.slots = append(p.slots, produceSlot{topic: topic, partition: len(out.Partitions) - 1, name: name})
+	p.plan.Partitions = append(p.plan.Partitions, entry)
+	return &p.plan.Partitions[len(p.plan.Partitions)-1]
 }
 
 // refuseAll is why no partition of the request can be served, or nil: Kafka looks at the head of every
