@@ -42,9 +42,7 @@ func (m *Manager) Produce(plan *ProducePlan) (wait bool) {
 // Find looks a partition of a plan up before the plan runs. topicID is that of the topic that is in the cluster metadata: a replica of
 // another one, which had the name before, is about to go, and what is appended to it would be lost.
 func (m *Manager) Find(pp *ProducePartition, topicID image.ID) {
-	m.mu.RLock()
-	p := m.partitions[topicPartition{pp.Topic, pp.Partition}]
-	m.mu.RUnlock()
+	p := m.replica(pp.Topic, pp.Partition)
 	switch {
 	case p == nil || p.topicID != topicID:
 		pp.absent = kerr.NotLeaderForPartition

@@ -157,11 +157,16 @@ func (m *Manager) SetThrottles(leader, follower int64) {
 	m.followerThrottle.set(follower)
 }
 
+// replica is the partition of a topic that has or had the name, which may have failed; nil without one.
+func (m *Manager) replica(topic string, index int32) *Partition {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	return m.partitions[topicPartition{topic, index}]
+}
+
 // partition returns a partition that this broker holds, or tells why it doesn't.
 func (m *Manager) partition(topic string, index int32) (*Partition, error) {
-	m.mu.RLock()
-	p := m.partitions[topicPartition{topic, index}]
-	m.mu.RUnlock()
+	p := m.replica(topic, index)
 	switch {
 	case p != nil && p.failure != nil:
 		return nil, p.failure
@@ -323,9 +328,7 @@ func stays(t *image.Topic, id [16]byte, index, node int32) bool {
 
 // held is the partition as it is held for this very topic, or nil.
 func (m *Manager) held(t *image.Topic, index int32) *Partition {
-	m.mu.RLock()
-	defer m.mu.RUnlock()
-	if p := m.partitions[topicPartition{t.Name, index}]; p != nil && p.topicID == t.ID && p.failure == nil {
+	if p := m.replica(t.Name, index); p != nil && p.topicID == t.ID && p.failure == nil {
 		return p
 	}
 	return nil

@@ -43,8 +43,9 @@ func (t *loopTransport) loopOf(g gnet.EventLoop) (*eventLoop, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &eventLoop{transport: t, gnet: g, poller: poller, sockets: map[int]*loopSocket{}, back: make(chan returned, 1), joinedAt: math.MinInt64 / 2}
-	l.traffic = traffic{at: math.MinInt64 / 2, restedAt: math.MinInt64 / 2}
+	const never = math.MinInt64 / 2
+	l := &eventLoop{transport: t, gnet: g, poller: poller, sockets: map[int]*loopSocket{}, back: make(chan returned, 1), joinedAt: never}
+	l.traffic = traffic{at: never, restedAt: never}
 	t.loops[g] = l
 	return l, nil
 }

@@ -40,6 +40,11 @@ const (
 	transportSole
 )
 
+// hasStandIns says whether stand-ins poll for a transport's loops from the beginning.
+func hasStandIns(transport Transport) bool {
+	return transport == transportStandIn || transport == transportSole
+}
+
 // patience is how long tests wait for what must happen.
 const patience = 20 * time.Second
 
@@ -103,7 +108,7 @@ func serve(t testing.TB, transport Transport, h handlerFunc, change ...func(*Con
 		ln.Transport = TransportStd
 		ln.TLS, client = selfSigned(t)
 	}
-	if standsIn := transport == transportStandIn || transport == transportSole; standsIn {
+	if hasStandIns(transport) {
 		cfg.Listeners[0].Transport = TransportLoop
 		cfg.standIns = standInPolicy{gap: math.MaxInt64, round: time.Millisecond, rounds: 64}
 		cfg.Place = func(string, int16, int16) Place { return OnStandIn }

@@ -87,7 +87,7 @@ func TestInlineOrder(t *testing.T) {
 				t.Fatalf("request %d was %s, want %s", i, began[i], want[i])
 			}
 		}
-		if got := inline.Load(); (transport != TransportStd && transport != transportTLS) != (got > 0) {
+		if got := inline.Load(); (transport == TransportLoop || hasStandIns(transport)) != (got > 0) {
 			t.Errorf("%d requests ran on a loop", got)
 		}
 	})

@@ -103,20 +103,19 @@ func (l *eventLoop) standIn(s *loopSocket) bool {
 	}
 	in.stalls = sweepTimer{clock: clk, sweep: in.lookForStall}
 	in.stalls.arm(stallLook)
-	if s == nil {
-		started := l.transport.server.workers.start(in)
-		if !started {
-			in.stalls.cancel()
-		}
-		return started
+	start := l.transport.server.workers.start
+	if s != nil {
+		in.enter(s)
+		start = s.link.startWorker
 	}
-	in.enter(s)
-	if !s.link.startWorker(in) {
-		in.stalls.cancel()
+	if start(in) {
+		return true
+	}
+	in.stalls.cancel()
+	if s != nil {
 		s.read(nil)
-		return false
 	}
-	return true
+	return false
 }
 
 func (l *eventLoop) now() int64 {

@@ -260,7 +260,7 @@ func (s *loopSocket) read(by *standIn) {
 
 // lend implements socket.
 func (s *loopSocket) lend() bool {
-	s.loop.lending = s.loop.lending || s.loop.ripe
+	s.loop.lending = s.loop.ripe
 	return s.loop.ripe
 }
 

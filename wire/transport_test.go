@@ -170,7 +170,7 @@ func TestHalfClose(t *testing.T) {
 			c.send(metadata(int32(i), "half"))
 		}
 		c.closeWrite()
-		if transport != transportStandIn && transport != transportSole { // Those don't read while a request runs.
+		if !hasStandIns(transport) { // Those don't read while a request runs.
 			awaitEnd(t, s)
 		}
 		wait.Done()

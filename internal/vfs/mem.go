@@ -66,16 +66,7 @@ func (m *Mem) SetCapacity(bytes int64) {
 func (m *Mem) Reserved() int64 {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.root.treeReserved()
-}
-
-// treeReserved is Reserved of a node and those below it. Requires: Mem.mu held.
-func (n *memNode) treeReserved() int64 {
-	sum := int64(max(0, n.reservedTo-len(n.data)))
-	for _, child := range n.children {
-		sum += child.treeReserved()
-	}
-	return sum
+	return m.root.sum(func(n *memNode) int { return max(0, n.reservedTo-len(n.data)) })
 }
 
 // split returns the cleaned path's elements.
@@ -364,9 +355,14 @@ func (m *Mem) full() bool { return m.capacity > 0 && m.used >= m.capacity }
 
 // treeBytes is the length of all files in and below n. Requires: Mem.mu held.
 func (n *memNode) treeBytes() int64 {
-	sum := int64(len(n.data))
+	return n.sum(func(n *memNode) int { return len(n.data) })
+}
+
+// sum adds up something of n and all below it. Requires: Mem.mu held.
+func (n *memNode) sum(of func(*memNode) int) int64 {
+	sum := int64(of(n))
 	for _, c := range n.children {
-		sum += c.treeBytes()
+		sum += c.sum(of)
 	}
 	return sum
 }

@@ -24,22 +24,23 @@ func (r retrying) retry(call func() error) error {
 	return err
 }
 
-// OpenFile implements vfs.FS.
-func (r retrying) OpenFile(name string, flag int, perm fs.FileMode) (f vfs.File, err error) {
+// retryOpen is retry of a call that returns what it opened, or read.
+func retryOpen[T any](r retrying, call func() (T, error)) (opened T, err error) {
 	err = r.retry(func() error {
-		f, err = r.FS.OpenFile(name, flag, perm)
+		opened, err = call()
 		return err
 	})
-	return f, err
+	return opened, err
+}
+
+// OpenFile implements vfs.FS.
+func (r retrying) OpenFile(name string, flag int, perm fs.FileMode) (vfs.File, error) {
+	return retryOpen(r, func() (vfs.File, error) { return r.FS.OpenFile(name, flag, perm) })
 }
 
 // ReadDir implements vfs.FS.
-func (r retrying) ReadDir(name string) (entries []fs.DirEntry, err error) {
-	err = r.retry(func() error {
-		entries, err = r.FS.ReadDir(name)
-		return err
-	})
-	return entries, err
+func (r retrying) ReadDir(name string) ([]fs.DirEntry, error) {
+	return retryOpen(r, func() ([]fs.DirEntry, error) { return r.FS.ReadDir(name) })
 }
 
 // SyncDir implements vfs.FS.
@@ -48,12 +49,8 @@ func (r retrying) SyncDir(name string) error {
 }
 
 // OpenDir implements vfs.FS.
-func (r retrying) OpenDir(name string) (d vfs.Dir, err error) {
-	err = r.retry(func() error {
-		d, err = r.FS.OpenDir(name)
-		return err
-	})
-	return d, err
+func (r retrying) OpenDir(name string) (vfs.Dir, error) {
+	return retryOpen(r, func() (vfs.Dir, error) { return r.FS.OpenDir(name) })
 }
 
 // RemoveAll implements vfs.FS.
@@ -62,10 +59,6 @@ func (r retrying) RemoveAll(name string) error {
 }
 
 // Lock implements vfs.FS.
-func (r retrying) Lock(name string) (c io.Closer, err error) {
-	err = r.retry(func() error {
-		c, err = r.FS.Lock(name)
-		return err
-	})
-	return c, err
+func (r retrying) Lock(name string) (io.Closer, error) {
+	return retryOpen(r, func() (io.Closer, error) { return r.FS.Lock(name) })
 }

@@ -48,13 +48,15 @@ func compressed(size int, requests int64) scenario {
 			}
 			for i, us := range turnMicros {
 				micros[i] = append(micros[i], us)
-				ratios[i] = append(ratios[i], us/turnMicros[0])
+				if plain := turnMicros[0]; plain > 0 {
+					ratios[i] = append(ratios[i], us/plain)
+				}
 			}
 		}
 		m := measurement{}
 		for i, c := range codecs {
 			m["CPU us/request, "+c.name] = stat.Median(micros[i])
-			if i > 0 {
+			if i > 0 && len(ratios[i]) > 0 {
 				m["CPU, "+c.name+" to plain"] = stat.Median(ratios[i])
 			}
 		}
